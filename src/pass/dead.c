@@ -1,7 +1,7 @@
-/* Dead nodes: what no output and no state update needs is left out.
+/* Dead code elimination: drops nodes that no output and no state update needs.
  *
- * Inputs, params and states stay though nothing reads them: they are the graph's interface, and a caller that sets them
- * by name must not fail because a pass found them idle. */
+ * Inputs, params and states stay even if nothing reads them. They are the graph's interface: a caller that sets them by
+ * name must not fail because a pass found them unused. */
 #include "pass/pass.h"
 
 rlx_status rlx_pass_dead(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out) {

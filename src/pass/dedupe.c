@@ -1,9 +1,9 @@
-/* Duplicates: two nodes with the same op, inputs and attributes have the same value, so the second becomes the first.
+/* Common subexpression elimination: nodes with the same op, inputs and attributes are merged.
  *
- * Nodes are met in order, so the inputs of a node are already merged when it is looked up, and one walk finds chains of
- * duplicates of any length. The table is open addressing over new ids, expected O(1) a node. Constants are compared by
- * their bytes. Random nodes merge too: equal seed and draw number give equal numbers. What has a name or an effect
- * (inputs, params, states, updates) never merges. */
+ * Nodes are visited in order, so the inputs of a node are already merged when it is looked up, and one pass merges
+ * chains of any length. The hash table uses open addressing over new ids, expected O(1) per node. Constants are
+ * compared by their bytes. Random nodes merge as well: equal seed and draw number give equal values. Nodes with a name
+ * or an effect (inputs, params, states, updates) never merge. */
 #include <string.h>
 
 #include "pass/pass.h"
@@ -11,7 +11,7 @@
 typedef struct table {
   struct entry {
     uint64_t hash;
-    rlx_node node; /* in the new graph; 0: free */
+    rlx_node node; /* in the new graph; 0: empty slot */
   } * v;
   size_t mask;
 } table;
@@ -23,7 +23,7 @@ static rlx_status table_init(const rlx_graph *g, table *t) {
   return t->v ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "a table of %zu nodes", cap);
 }
 
-/* Of an op that commutes, the first two inputs count in either order. */
+/* The inputs of a commutative op are compared in either order. */
 static bool is_swapped(const rlx_op_table_row *row, const rlx_node *in) {
   return (row->traits & RLX_TRAIT_COMMUTES) && in[0] > in[1];
 }
@@ -32,7 +32,7 @@ static uint64_t hash_node(const rlx_node_rec *n, const rlx_op_table_row *row, co
   uint64_t h = rlx_attrs_hash(row, n->attrs) + (uint64_t)n->op;
   if (!is_swapped(row, in)) return rlx_hash_bytes(h, in, n->n_in * sizeof *in);
   rlx_node two[2] = {in[1], in[0]};
-  return rlx_hash_bytes(h, two, sizeof two); /* what commutes has two inputs */
+  return rlx_hash_bytes(h, two, sizeof two); /* commutative ops have two inputs */
 }
 
 static bool same_inputs(const rlx_op_table_row *row, const rlx_node *a, const rlx_node *b, uint32_t n) {

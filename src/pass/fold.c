@@ -1,26 +1,26 @@
-/* Constant folding: a node whose inputs are all constants is computed now, by its reference kernel.
+/* Constant folding: evaluates nodes whose inputs are all constants, with their reference kernels.
  *
- * Values are kept only while something still needs them: a chain of constant nodes becomes the one constant at its
- * end, and memory follows liveness as it does in a run. A first walk computes; a second writes, and appends a
- * constant where a node that was not folded (or an output) reads one.
+ * Values are freed after their last use, so a chain of constant nodes leaves only the constant at its end. A first
+ * traversal computes. A second one writes the graph and appends a constant where a node that was not folded (or an
+ * output) reads one.
  *
- * A result must be worth storing: one of more than 64 KiB is left alone if it is also larger than its inputs together
- * (an expanded scalar, a long range, a decoded block type), because a graph must not grow by what a node computes in
- * no time. And it must be cheap to compute: see WORK_LIMIT, and all of them together must be within the budget of the
- * compile; what is left goes to hoist, which computes it at load. A
- * node whose kernel fails (an index out of range) stays, so that what was a run-time error stays one. Views share the
- * bytes of their input. Random nodes, updates and control flow (which may not end) are not folded. */
+ * A result must be worth storing: above 64 KiB it is kept only if it is not larger than its inputs together (not an
+ * expanded scalar, a long range, a decoded block type), so that a graph does not grow by values that are cheap to
+ * compute. It must also be cheap: see WORK_LIMIT, and all folding together must fit the budget of the compile. What
+ * remains is left to hoist, which computes it at load. A node whose kernel fails (an index out of range) stays, so a
+ * run-time error stays one. Views share the bytes of their input. Random nodes, updates and control flow (which may not
+ * terminate) are not folded. */
 #include "base/budget.h"
 #include "pass/pass.h"
 #include "ref/eval.h"
 
-#define SIZE_LIMIT ((size_t)64 * 1024) /* bytes that a result may have though its inputs have less */
-#define WORK_LIMIT ((size_t)1 << 26)   /* element visits: about a second of reference kernels */
+#define SIZE_LIMIT ((size_t)64 * 1024) /* maximum bytes of a result that is larger than its inputs */
+#define WORK_LIMIT ((size_t)1 << 26)   /* elements visited: about a second of reference kernels */
 
 typedef struct folder {
   rlx_walk w;
-  rlx_blob **value; /* of constants and folded nodes, while needed */
-  uint32_t *left;   /* reads still to come, by any node and by outputs */
+  rlx_blob **value; /* of constants and folded nodes, until their last use */
+  uint32_t *left;   /* remaining reads, by nodes and by outputs */
   bool *folded;
   bool *kept; /* must be a constant of the new graph */
   rlx_tensor *tensors;
@@ -64,8 +64,8 @@ static rlx_status folder_init(const rlx_graph *in, rlx_graph *out, folder *f) {
 
 /* ---- which nodes ---- */
 
-/* Kernels count a little more than the elements: tables, rows, what they copy. The bound holds with that, so that folding never
- * spends what the rest of the compilation needs. */
+/* Kernels count slightly more work than their elements: tables, rows, copies. The margin covers that, so folding never
+ * exhausts the budget of the rest of the compile. */
 static bool affords(size_t visits) {
   enum { SLACK = 4096 };
   return rlx_budget_affords(2 * (uint64_t)visits + SLACK);
@@ -76,15 +76,15 @@ static bool fits(const rlx_graph *g, const rlx_node_rec *n, rlx_blob *const *val
   size_t in_bytes = 0, in_elements = 0, elements = rlx_dims_count(&n->type.shape);
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (!n->in[i]) continue;
-    in_bytes += value[n->in[i]]->bytes; /* bytes in memory: their sum cannot overflow */
+    in_bytes += value[n->in[i]]->bytes; /* these are in memory, so their sum cannot overflow */
     in_elements += rlx_dims_count(&rlx_graph_at(g, n->in[i])->type.shape);
   }
   if (bytes > SIZE_LIMIT && bytes > in_bytes) return false;
-  /* Element-wise and moving kernels visit each element of the result once. Any other visits at most each element of its
-   * inputs for each of its result's. */
+  /* Element-wise and moving kernels visit each element of the result once. Any other kernel visits at most each input
+   * element for each result element. */
   bool once = rlx_op_table_has(n->op, RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES) || in_elements == 0;
   if (once) return elements <= WORK_LIMIT && affords(elements);
-  /* A recurrent net goes over its weights once per step, also where only the last state is asked for. */
+  /* A recurrent network reads its weights once per step, even if only the last state is the result. */
   if (n->op == RLX_OP_rnn || n->op == RLX_OP_gru || n->op == RLX_OP_lstm) elements += in_elements;
   return elements <= WORK_LIMIT / in_elements && affords(elements * in_elements);
 }
@@ -102,7 +102,7 @@ static bool is_candidate(const folder *f, rlx_node id, size_t *bytes) {
 
 /* ---- computing ---- */
 
-/* *out stays NULL where the kernel refuses its inputs. One that was stopped ends the compilation. */
+/* *out stays NULL if the kernel rejects its inputs. A kernel that the budget stopped ends the compile. */
 static rlx_status compute(folder *f, const rlx_node_rec *n, size_t bytes, rlx_blob **out) {
   if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW)) {
     *out = rlx_blob_retain(f->value[n->in[0]]);
@@ -150,8 +150,7 @@ static rlx_status visit(folder *f, rlx_node id) {
 
 static rlx_status write(folder *f, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(f->w.in, id);
-  bool had_no_reader =
-    n->op == RLX_OP_constant && f->value[id] && !f->kept[id]; /* left for the pass that drops dead nodes */
+  bool had_no_reader = n->op == RLX_OP_constant && f->value[id] && !f->kept[id]; /* unused now */
   if (!f->folded[id])
     return n->op != RLX_OP_constant || f->kept[id] || had_no_reader ? rlx_walk_copy(&f->w, id) : RLX_OK;
   if (!f->kept[id]) return RLX_OK;

@@ -1,8 +1,8 @@
-/* The fuse pass: which matcher is tried on which node, the plan, and writing it.
+/* The fuse pass: tries the matchers, plans the fusions, and writes the graph.
  *
- * A match is tried out in a small graph of its own, with inputs of the same types: there the op's rule checks it, and
- * the target is asked whether it supports that node. Only then are the inner nodes given up. The second walk writes
- * what is needed when each root is its fused node. */
+ * A match is first built in a trial graph with inputs of the same types. There the op's shape rule checks it, and the
+ * target reports whether it supports the node. Only then are the inner nodes marked as taken. A second traversal writes
+ * the nodes that are needed with each root replaced by its fused node. */
 #include "pass/fuse.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define ENDS_NORM_MATMUL(NAME, op) {RLX_OP_##op, rlx_fuse_norm_matmul},
 #define ENDS_MATMUL(NAME, op) {RLX_OP_##op, rlx_fuse_matmul},
 #define ENDS_CONV(NAME, op) {RLX_OP_##op, rlx_fuse_conv},
-/* Per root op, in the order they are tried. */
+/* The matchers of each root op, in the order they are tried. */
 static const struct {
   rlx_op root;
   rlx_matcher match;
@@ -35,9 +35,10 @@ static const struct {
   {RLX_OP_layer_norm, rlx_fuse_residual_norm},
 };
 
-/* ---- trying a match out ---- */
+/* ---- trial of a match ---- */
 
-/* A leaf with the type that an input has for the fused node; weights stay weights, so that the target can tell. */
+/* A leaf with the type that an input has in the fused node. Weights become params, so that the target can recognise
+ * them. */
 static rlx_node trial_leaf(const rlx_fuse *f, const rlx_fuse_in *in, uint32_t i, rlx_graph *trial) {
   if (!in->node) return RLX_NONE;
   const rlx_node_rec *n = rlx_fuse_at(f, in->node);
@@ -66,7 +67,7 @@ static rlx_status try_out(const rlx_fuse *f, rlx_node root, const rlx_match *m, 
   rlx_node node = rlx_graph_add(trial, m->op, in, m->n_in, &m->attrs);
   if (node) rlx_graph_add_output(trial, "y", node);
   rlx_status s = rlx_graph_finish(trial);
-  if (s) return s == RLX_NO_MEMORY ? s : RLX_OK; /* the rule of the fused op knows a reason against it */
+  if (s) return s == RLX_NO_MEMORY ? s : RLX_OK; /* the fused op's shape rule rejected it */
   const rlx_type *got = &rlx_graph_at(trial, node)->type;
   if (got->dtype != want->dtype || rlx_dims_count(&got->shape) != rlx_dims_count(&want->shape)) return RLX_OK;
   const char *why = NULL;
@@ -74,8 +75,7 @@ static rlx_status try_out(const rlx_fuse *f, rlx_node root, const rlx_match *m, 
   return RLX_OK;
 }
 
-/* Sub-graphs of the attributes are retained for the plan (only a region has one, and no fused op has bytes or texts).
- */
+/* Sub-graphs in the attributes are retained for the plan. (Only a region has one; no fused op has data or text.) */
 static rlx_status record(rlx_fuse *f, rlx_node root, const rlx_match *m) {
   const rlx_op_table_row *row = rlx_op_table_get(m->op);
   rlx_planned *p = rlx_bump_new(&f->bump, rlx_planned);
@@ -137,8 +137,8 @@ static rlx_status write_fused(rlx_fuse *f, rlx_node root) {
   return rlx_graph_status(f->w.out);
 }
 
-/* What is still needed when fused nodes read in place of their patterns, from the end to the start; in `taken`, whose
- * other use is over: taken now means not needed. */
+/* Marks live nodes, in reverse order, with fused nodes in place of their patterns. It reuses `taken`, which is no
+ * longer needed: taken now means dead. */
 static void find_needed(rlx_fuse *f) {
   const rlx_graph *g = f->w.in;
   bool *unneeded = f->taken;
@@ -150,7 +150,8 @@ static void find_needed(rlx_fuse *f) {
     const rlx_planned *p = f->planned[id];
     for (uint32_t i = 0; !unneeded[id] && i < (p ? p->n_in : n->n_in); i++)
       unneeded[p ? p->in[i].node : n->in[i]] = false;
-    if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF) && n->op != RLX_OP_constant) unneeded[id] = false; /* the interface */
+    /* part of the interface */
+    if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF) && n->op != RLX_OP_constant) unneeded[id] = false;
   }
 }
 

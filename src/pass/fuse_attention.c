@@ -1,15 +1,14 @@
-/* Attention from its primitives: matmul(softmax(matmul(q, k^T) * scale + mask), v).
+/* Fuses attention from its primitives: matmul(softmax(matmul(q, k^T) * scale + mask), v).
  *
- * The scale may stand before the product (on q or k, or part on each) or behind it, as a product with or a quotient
- * by a constant. An added mask becomes the bias; a constant one that is exactly 0 where a causal mask is and -inf
- * elsewhere becomes the flag instead, and so does where(triangle, scores, -inf). Tensors of rank 3 [N, S, D] are
- * attention with one head. k that was repeated for grouped queries is read before it was repeated. If q, k, v and the
- * result are all transposed between [B, S, H, D] and [B, H, S, D], the other layout does without
- * (rlx_fuse_attention_bshd).
+ * The scale may be applied before the product (to q or k, or part to each) or after it, as a multiplication or division
+ * by a constant. An added mask becomes the bias. A constant mask that is exactly causal (0 and -inf) becomes the flag
+ * `causal` instead, and so does where(triangle, scores, -inf). Tensors of rank 3 [N, S, D] are attention with one head.
+ * If k was repeated for grouped-query attention, the unrepeated tensor is used. If q, k, v and the result are all
+ * transposed between [B, S, H, D] and [B, H, S, D], the layout bshd replaces the transposes (rlx_fuse_attention_bshd).
  *
- * `attention` differs from the primitives in two places, by its definition: a row that sees no key is zero and not
- * NaN, and the value of a key that is hidden (-inf) is not read, where 0 times a NaN or infinity would be NaN. So a
- * constant mask with a row that sees nothing is not taken, unless zeros are put in place of NaN behind the softmax. */
+ * By its definition `attention` differs from the primitives in two cases: a row with no visible key is zero, not NaN,
+ * and the value of a hidden key (-inf) is not read, where 0 times NaN or infinity would be NaN. So a constant mask with
+ * a row that hides every key is not fused, unless NaN is replaced by zeros after the softmax. */
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +30,7 @@ static bool one_number(const rlx_fuse *f, rlx_node id, double *value) {
   return true;
 }
 
-/* Reads past products with and quotients by one number: *id is what is scaled, *scale what by. */
+/* Skips multiplications and divisions by a constant: *id is the scaled value, *scale the combined factor. */
 static void peel_scales(const rlx_fuse *f, rlx_match *m, rlx_node *id, double *scale) {
   for (int depth = 0; depth < 2; depth++) {
     const rlx_node_rec *n = rlx_fuse_at(f, *id);
@@ -49,7 +48,7 @@ static void peel_scales(const rlx_fuse *f, rlx_match *m, rlx_node *id, double *s
 
 enum { MASK_OTHER, MASK_CAUSAL, MASK_BLIND_ROW };
 
-/* Whether key j may be seen by query i under the causal rule, the last query seeing all keys. */
+/* Whether key j is visible to query i under the causal rule, where the last query sees all keys. */
 static bool is_visible(int64_t i, int64_t j, int64_t rows, int64_t columns) { return j <= i + columns - rows; }
 
 static double mask_value(const rlx_tensor *t, size_t i) {
@@ -57,8 +56,8 @@ static double mask_value(const rlx_tensor *t, size_t i) {
   return rlx_load(t, i);
 }
 
-/* What a constant mask is for scores of [.., rows, columns]. */
-static int judge_mask(const rlx_tensor *t, int64_t rows, int64_t columns) {
+/* Classifies a constant mask for scores of [.., rows, columns]. */
+static int classify_mask(const rlx_tensor *t, int64_t rows, int64_t columns) {
   const rlx_dims *shape = &t->shape;
   size_t count = rlx_tensor_count(t), width = shape->n ? (size_t)shape->v[shape->n - 1] : 1;
   bool causal = shape->n >= 2 && shape->v[shape->n - 2] == rows && (int64_t)width == columns &&
@@ -81,7 +80,7 @@ static int judge_constant(rlx_fuse *f, rlx_node id, int64_t rows, int64_t column
   const rlx_blob *blob = RLX_ATTRS(constant, n)->data;
   if (f->mask.blob != blob || f->mask.rows != rows || f->mask.columns != columns) {
     rlx_tensor t = {.dtype = n->type.dtype, .shape = n->type.shape, .data = blob->data, .bytes = blob->bytes};
-    f->mask.verdict = judge_mask(&t, rows, columns);
+    f->mask.verdict = classify_mask(&t, rows, columns);
     f->mask.blob = blob;
     f->mask.rows = rows;
     f->mask.columns = columns;
@@ -98,7 +97,7 @@ typedef struct scores {
   bool causal;
 } scores;
 
-/* k from k^T: a transpose in the graph is read past, with its last two axes the other way round. */
+/* k from k^T: skips a transpose in the graph, with its last two axes exchanged. */
 static void untranspose(const rlx_fuse *f, rlx_fuse_in *k) {
   const rlx_node_rec *n = rlx_fuse_at(f, k->node);
   int rank = n->type.shape.n;
@@ -134,7 +133,7 @@ static bool match_product(const rlx_fuse *f, rlx_node id, rlx_match *m, scores *
   return s->scale != 0 && isfinite(s->scale);
 }
 
-/* scores + bias. A failed attempt leaves no trace in m. */
+/* scores + bias. A failed attempt leaves m unchanged. */
 static bool match_biased(rlx_fuse *f, const rlx_node_rec *add, bool guarded, rlx_match *m, scores *s) {
   const rlx_dims *shape = &add->type.shape;
   uint32_t n_inner = m->n_inner;
@@ -190,8 +189,8 @@ static void add_head_axis(const rlx_fuse *f, rlx_fuse_in *x) {
   x->shape = RLX_DIMS(s.v[0], 1, s.v[1], s.v[2]);
 }
 
-/* k or v repeated for its group of queries: reshape(expand(reshape x to [B, Hkv, 1, S, D]) to [B, Hkv, G, S, D]) to
- * [B, Hkv G, S, D]; x, or 0 if it is not that. */
+/* k or v repeated for its group of query heads: reshape(expand(reshape x to [B, Hkv, 1, S, D]) to [B, Hkv, G, S, D]) to
+ * [B, Hkv G, S, D]. Returns x, or 0 if the pattern does not match. */
 static rlx_node before_repeat(const rlx_fuse *f, rlx_node id) {
   const rlx_node_rec *whole = rlx_fuse_at(f, id);
   if (whole->op != RLX_OP_reshape) return RLX_NONE;
@@ -207,7 +206,7 @@ static rlx_node before_repeat(const rlx_fuse *f, rlx_node id) {
   return fits ? split->in[0] : RLX_NONE;
 }
 
-/* Query heads that share a key head read it where it is once. */
+/* Uses the unrepeated k and v. */
 static void undo_repeat(const rlx_fuse *f, rlx_fuse_in *k, rlx_fuse_in *v) {
   if (k->perm.n) return;
   rlx_node grouped_k = before_repeat(f, k->node), grouped_v = before_repeat(f, v->node);
@@ -218,7 +217,7 @@ static void undo_repeat(const rlx_fuse *f, rlx_fuse_in *k, rlx_fuse_in *v) {
 
 /* ---- the patterns ---- */
 
-/* where(p != p, 0, p): zeros for a row of NaN, as attention has them. *id is p, which nothing else reads. */
+/* where(p != p, 0, p): zeros for a row of NaN, as attention defines it. *id becomes p, which has no other reader. */
 static bool match_guard(const rlx_fuse *f, rlx_match *m, rlx_node *id) {
   const rlx_node_rec *where = rlx_fuse_inner(f, *id, RLX_OP_where);
   const rlx_node_rec *is_nan = where ? rlx_fuse_inner(f, where->in[0], RLX_OP_ne) : NULL;
@@ -247,7 +246,7 @@ bool rlx_fuse_attention(rlx_fuse *f, rlx_node root, rlx_match *m) {
   if (!match_scores(f, soft->in[0], guarded, m, &s)) return false;
   rlx_fuse_in v = {.node = product->in[1]}, bias = {.node = s.bias};
   rlx_dims q_shape = shape_of(f, &s.q), k_shape = shape_of(f, &s.k), v_shape = shape_of(f, &v);
-  if (q_shape.n != k_shape.n || q_shape.n != v_shape.n) return false; /* the rest is for attention's own rule */
+  if (q_shape.n != k_shape.n || q_shape.n != v_shape.n) return false; /* attention's shape rule checks the rest */
   if (q_shape.n == 4) undo_repeat(f, &s.k, &v);
   add_head_axis(f, &s.q);
   add_head_axis(f, &s.k);
@@ -272,7 +271,7 @@ static bool is_head_swap(const rlx_dims *perm) {
 bool rlx_fuse_before_head_swap(const rlx_fuse *f, rlx_fuse_in *x) {
   const rlx_node_rec *n = rlx_fuse_at(f, x->node);
   if (x->reshaped || n->type.shape.n != 4) return false;
-  if (x->perm.n) { /* it would have been transposed for the fused node */
+  if (x->perm.n) { /* it already has a transpose for the fused node */
     if (!is_head_swap(&x->perm)) return false;
     x->perm.n = 0;
     return true;

@@ -1,26 +1,26 @@
-/* The attention block: one product for q, k and v, their split into heads, attention, and the output product.
+/* Fuses the attention block: one product for q, k and v, their split into heads, attention, and the output product.
  *
  *   x [B, S, E] -> matmul (+ bias) -> [B, S, (H + 2 Hkv) D] -> three slices -> [B, S, heads, D] -> attention
  *     -> [B, S, H D] -> matmul (+ bias) -> [B, S, E]
  *
- * The split may cut the last axis and then give each part its heads, or give all heads first and cut their axis.
- * Attention may be a node or its primitives, with or without the transposes around it; masks other than causal, a
- * soft cap or sinks are not part of the fused op. Every value in between must have no other reader: a model that
- * keeps k and v in a cache has no such block. */
+ * The split may slice the last axis and then reshape each part into heads, or reshape first and slice the axis of
+ * heads. Attention may be a node or its primitives, with or without the transposes around it. Masks other than causal,
+ * a soft cap or sinks are not part of the fused op. The values in between must have no other reader: a model that keeps
+ * k and v in a KV cache has no such block. */
 #include "ir/slice.h"
 #include "pass/fuse.h"
 
 enum { LAYOUT_BSHD, LAYOUT_BHSD };
 enum { Q, K, V };
 
-/* One of q, k, v as a piece of the joint product. */
+/* q, k or v as a slice of the joint product. */
 typedef struct piece {
-  rlx_node whole; /* what was cut: the product [B, S, W], or its heads [B, S, W / D, D] */
+  rlx_node whole; /* what was sliced: the product [B, S, W], or its heads [B, S, W / D, D] */
   int64_t start;  /* in elements of W */
   int64_t heads, size;
 } piece;
 
-/* The one cut of a slice, which must be on axis 2. */
+/* The range of a slice, which must be on axis 2 alone. */
 static bool read_cut(const rlx_fuse *f, const rlx_node_rec *slice, rlx_slice_axis *cut) {
   const rlx_dims *shape = rlx_fuse_shape(f, slice->in[0]);
   rlx_slice_axis axis[RLX_MAX_RANK];
@@ -53,7 +53,7 @@ static bool read_piece(const rlx_fuse *f, rlx_node id, rlx_match *m, piece *p) {
   return true;
 }
 
-/* The pieces cover the joint product in order, and nobody else reads it. */
+/* Whether the slices cover the joint product in order, and nothing else reads it. */
 static bool pieces_fit(const rlx_fuse *f, const piece *p) {
   const rlx_dims *whole = rlx_fuse_shape(f, p[Q].whole);
   int64_t width = whole->n == 3 ? whole->v[2] : whole->v[2] * whole->v[3], at = 0;
@@ -64,18 +64,18 @@ static bool pieces_fit(const rlx_fuse *f, const piece *p) {
   return at == width && p[K].heads == p[V].heads && f->w.uses[p[Q].whole] == 3 && rlx_fuse_is_free(f, p[Q].whole);
 }
 
-/* The joint product below the pieces. */
+/* The joint product that the slices read. */
 static bool read_joint(rlx_fuse *f, rlx_node whole, rlx_match *m, rlx_product_match *out) {
   const rlx_node_rec *n = rlx_fuse_at(f, whole);
   rlx_match_take(m, whole);
-  if (n->type.shape.n == 3) return rlx_fuse_product(f, whole, true, m, out); /* its three readers are known */
+  if (n->type.shape.n == 3) return rlx_fuse_product(f, whole, true, m, out); /* its three readers are the slices */
   if (n->op != RLX_OP_reshape || rlx_fuse_shape(f, n->in[0])->n != 3) return false;
   for (int i = 0; i < 2; i++)
     if (rlx_fuse_shape(f, n->in[0])->v[i] != n->type.shape.v[i]) return false;
   return rlx_fuse_product(f, n->in[0], false, m, out);
 }
 
-/* Attention below the output product, its inputs as [B, S, heads, D]. */
+/* The attention that the output product reads, with inputs as [B, S, heads, D]. */
 static bool read_attention(rlx_fuse *f, rlx_node joined, rlx_match *m) {
   const rlx_node_rec *n = rlx_fuse_inner(f, joined, RLX_OP_reshape);
   if (!n) return false;

@@ -1,13 +1,14 @@
-/* Fusion around a convolution: act(conv + residual). */
+/* Fuses the epilogue of a convolution: act(conv + residual). */
 #include "ir/act.h"
 #include "pass/fuse.h"
 
-/* The convolution that `id` is; where it is a sum, the one that it adds to a value of the same shape. */
+/* The convolution `id`; or, if id is a sum, the convolution that it adds to a value of the same shape. */
 static const rlx_node_rec *find_conv(const rlx_fuse *f, rlx_node id, rlx_match *m, rlx_node *residual) {
   const rlx_node_rec *n = rlx_fuse_at(f, id);
   *residual = RLX_NONE;
   if (n->op != RLX_OP_add) return NULL;
-  uint32_t later = n->in[1] > n->in[0] ? 1 : 0; /* of two convolutions the later one: the other is there by then */
+  /* of two convolutions the later one: the other's result exists by then */
+  uint32_t later = n->in[1] > n->in[0] ? 1 : 0;
   for (uint32_t i = 0; i < 2; i++) {
     uint32_t side = i == 0 ? later : 1 - later;
     const rlx_node_rec *conv = rlx_fuse_inner(f, n->in[side], RLX_OP_conv);
@@ -20,7 +21,7 @@ static const rlx_node_rec *find_conv(const rlx_fuse *f, rlx_node id, rlx_match *
   return NULL;
 }
 
-/* Root is the activation, or the sum. */
+/* The root is the activation or the sum. */
 bool rlx_fuse_conv(rlx_fuse *f, rlx_node root, rlx_match *m) {
   const rlx_node_rec *n = rlx_fuse_at(f, root), *conv = NULL;
   int32_t act = rlx_act_of(n->op);

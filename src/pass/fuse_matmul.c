@@ -1,5 +1,5 @@
-/* Fusions around a product: bias and activation, the two products of a gated layer, the gate alone; and a residual sum
- * before its norm. With a norm before it, a product is fused for targets that take the norm on the way. */
+/* Fusions around a matrix product: bias and activation, the two products of a gated layer, the gate alone; and a
+ * residual sum before its norm. A norm before a product is fused for targets that support the norm as a prologue. */
 #include <string.h>
 
 #include "ir/act.h"
@@ -45,7 +45,7 @@ bool rlx_fuse_product(rlx_fuse *f, rlx_node id, bool is_root, rlx_match *m, rlx_
   return false;
 }
 
-/* A product that ends an attention is worth more there. */
+/* Whether the product is the end of an attention, whose fusion gains more. */
 static bool ends_attention(rlx_fuse *f, const rlx_match *m) {
   if (!m->n_inner) return false;
   rlx_node last = m->inner[m->n_inner - 1];
@@ -53,7 +53,7 @@ static bool ends_attention(rlx_fuse *f, const rlx_match *m) {
   return rlx_fuse_at(f, last)->op == RLX_OP_matmul && rlx_fuse_attention(f, last, &other);
 }
 
-/* act(a b + bias): root is the activation, or the sum. */
+/* act(a b + bias): the root is the activation or the sum. */
 bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
   const rlx_node_rec *n = rlx_fuse_at(f, root);
   rlx_product_match p;
@@ -67,7 +67,7 @@ bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
   return true;
 }
 
-/* ---- the norm before ---- */
+/* ---- the preceding norm ---- */
 
 const rlx_node_rec *rlx_fuse_norm_before(const rlx_fuse *f, rlx_node id) {
   const rlx_node_rec *n = rlx_fuse_at(f, id);
@@ -77,7 +77,7 @@ const rlx_node_rec *rlx_fuse_norm_before(const rlx_fuse *f, rlx_node id) {
   return axis == -1 || axis == n->type.shape.n - 1 ? n : NULL;
 }
 
-/* Puts the norm's input in place of its result, which input 0 of the match is, and gamma as input 3. */
+/* Replaces input 0 of the match, a norm's result, by the norm's input, and adds gamma as input 3. */
 static bool take_norm(const rlx_fuse *f, rlx_match *m, double *eps) {
   const rlx_node_rec *norm = rlx_fuse_norm_before(f, m->in[0].node);
   if (!norm) return false;
@@ -88,7 +88,7 @@ static bool take_norm(const rlx_fuse *f, rlx_match *m, double *eps) {
   return true;
 }
 
-/* act(norm(a) b + bias); root as of rlx_fuse_matmul, or the product. */
+/* act(norm(a) b + bias): the root is as for rlx_fuse_matmul, or the product. */
 bool rlx_fuse_norm_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
   if (!rlx_fuse_matmul(f, root, m)) return false;
   rlx_attrs_fused_matmul_bias_act a = m->attrs.fused_matmul_bias_act_;
@@ -107,7 +107,7 @@ bool rlx_fuse_norm_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m) {
 
 /* ---- gates ---- */
 
-/* Which side of a product is an activation that may be taken in; 2 if none. */
+/* The operand of a multiplication that is an activation and may be absorbed; 2 if none. */
 static uint32_t gate_side(const rlx_fuse *f, const rlx_node_rec *mul) {
   for (uint32_t side = 0; side < 2; side++)
     if (rlx_act_of(rlx_fuse_at(f, mul->in[side])->op) && rlx_fuse_may_take(f, mul->in[side])) return side;
@@ -152,8 +152,8 @@ bool rlx_fuse_swiglu(rlx_fuse *f, rlx_node root, rlx_match *m) {
 
 /* ---- residual and norm ---- */
 
-/* norm(x + residual) over the last axis. Where the sum is read again, as the residual stream of a deep model is, it
- * stays a node of its own. */
+/* norm(x + residual) over the last axis. A sum that is read again, as the residual stream of a deep model is, stays a
+ * node. */
 bool rlx_fuse_residual_norm(rlx_fuse *f, rlx_node root, rlx_match *m) {
   const rlx_node_rec *norm = rlx_fuse_at(f, root);
   bool layer = norm->op == RLX_OP_layer_norm;

@@ -1,28 +1,28 @@
-/* Element-wise regions: groups of element-wise nodes that become one node with a small graph inside.
+/* Fuses groups of element-wise nodes into regions: one node with a small graph inside.
  *
- * A region has one value, that of its root. It grows from the root backwards: a node joins if all its readers are in
- * the region, so that no path leaves the region and comes back, and nothing is computed twice. Nodes are met from the
- * end of the graph to its start, so when one is met all its readers know their regions, and one walk groups
+ * A region has one result, that of its root. It grows from the root backwards: a node joins if all its readers are in
+ * the region. So no path leaves the region and re-enters it, and nothing is computed twice. Nodes are visited from the
+ * end of the graph to its start; when a node is visited all its readers have their regions, so one traversal groups
  * everything.
  *
- * All nodes of a region have the root's shape: what a smaller node computes once would be computed for each element
- * it is broadcast to. A region reads at most 8 inputs and holds at most 64 nodes (constants of one element go inside
- * and do not count); those are what device kernels can bind and hold in registers. A target that takes less refuses;
- * then what is left is grouped again, in smaller regions. Not in regions: nodes with a place on an axis (quantize per
- * channel), complex and block types, and what is fused already. */
+ * All nodes of a region have the root's shape: a smaller node would be computed again for each element it is broadcast
+ * to. A region reads at most 8 inputs and holds at most 64 nodes (constants of one element go inside and do not count),
+ * which is what device kernels can bind and hold in registers. If a target rejects a region, its nodes are grouped
+ * again in smaller regions. Excluded: nodes that depend on the index along an axis (quantize per channel), complex and
+ * block types, and nodes that are already fused. */
 #include <stdio.h>
 
 #include "pass/fuse.h"
 
-/* From what any device takes down to what is still worth a launch less. */
+/* The limits to try: from the largest that devices support to the smallest that still saves a launch. */
 typedef struct limits {
   uint32_t nodes, inputs;
 } limits;
 static const limits tries[] = {{64, RLX_FUSE_MAX_IN}, {16, 7}, {12, 6}, {6, 4}, {3, 3}};
-#define MIXED UINT32_MAX /* read from outside, or from several regions */
+#define MIXED UINT32_MAX /* read from outside regions, or from several regions */
 
 typedef struct region {
-  rlx_node root, first; /* first: the member with the least id; more by `next` */
+  rlx_node root, first; /* first: the member with the smallest id; `next` links the others */
   uint32_t n_nodes, n_inputs;
   rlx_node inputs[RLX_FUSE_MAX_IN];
 } region;
@@ -30,11 +30,11 @@ typedef struct region {
 typedef struct grouping {
   rlx_fuse *f;
   limits limits;
-  bool was_refused;          /* a region */
+  bool was_refused;          /* whether the target refused a region */
   RLX_ARRAY(region) regions; /* [0] is none */
-  uint32_t *reader;          /* by node: the one region that reads it, 0 so far none, or MIXED */
+  uint32_t *reader;          /* by node: the only region that reads it, 0 if none so far, or MIXED */
   rlx_node *next;            /* by node: the next member, ascending */
-  struct inside {            /* by node: where it is in the body being built */
+  struct inside {            /* by node: its node in the body being built */
     uint32_t region;
     rlx_node node;
   } * inside;
@@ -71,7 +71,7 @@ static bool may_join(const rlx_fuse *f, const rlx_node_rec *n) {
   return plain;
 }
 
-/* Constants of one element are written into the body. */
+/* Constants of one element become part of the body. */
 static bool goes_inside(const rlx_fuse *f, rlx_node id) {
   const rlx_node_rec *n = rlx_fuse_at(f, id);
   return n->op == RLX_OP_constant && rlx_dims_count(&n->type.shape) == 1;
@@ -85,7 +85,7 @@ static bool add_input(region *r, rlx_node id, uint32_t max) {
   return true;
 }
 
-/* The region with this node in it, where that keeps to the limits. */
+/* Adds a node to the region if the limits allow it. */
 static bool grow(const rlx_fuse *f, limits max, region *r, rlx_node id) {
   region larger = *r;
   if (larger.n_nodes == max.nodes) return false;
@@ -134,7 +134,7 @@ static rlx_status visit(grouping *g, rlx_node id) {
 
 /* ---- the body ---- */
 
-/* The node of the body that stands for an input of a member. */
+/* The body's node for an input of a member. */
 static rlx_node body_input(grouping *g, uint32_t r, rlx_node id, rlx_graph *body, rlx_match *m) {
   if (g->inside[id].region == r) return g->inside[id].node;
   const rlx_node_rec *n = rlx_fuse_at(g->f, id);

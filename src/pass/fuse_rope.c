@@ -1,8 +1,8 @@
-/* Fusions around rotary positions: the norm of the heads before them, and the update that writes rotated rows into a state.
+/* Fusions around rope: the norm of the heads before it, and the update that writes rotated rows into a state.
  *
- * Neither takes nodes away from others: where a norm or a rope is read by more than the pattern it stays for them, and the
- * pattern does it again for itself. An update may see some of the heads that a rope rotated (of q and k together, k): it then
- * rotates those heads alone, and no longer waits for the others. */
+ * Neither removes nodes from other readers: a norm or a rope with other readers stays, and the pattern computes it
+ * again. An update may write only some of the heads that a rope rotated (of q and k together, k). It then rotates those
+ * heads alone and no longer waits for the others. */
 #include "ir/slice.h"
 #include "pass/fuse.h"
 
@@ -28,7 +28,7 @@ bool rlx_fuse_norm_rope(rlx_fuse *f, rlx_node root, rlx_match *m) {
   return true;
 }
 
-/* Some heads of [B, S, H, D]. */
+/* Whether a slice selects some heads of [B, S, H, D]. */
 static bool cuts_heads(const rlx_fuse *f, const rlx_node_rec *slice) {
   const rlx_dims *shape = rlx_fuse_shape(f, slice->in[0]);
   rlx_slice_axis axis[RLX_MAX_RANK];
@@ -38,7 +38,8 @@ static bool cuts_heads(const rlx_fuse *f, const rlx_node_rec *slice) {
   return true;
 }
 
-/* update(state, rope(norm(x))), perhaps of some of the heads, with the positions given or counted from where the rows go. */
+/* update(state, rope(norm(x))), possibly of some of the heads, with positions given or counted from the rows' index in
+ * the state. */
 bool rlx_fuse_rope_update(rlx_fuse *f, rlx_node root, rlx_match *m) {
   const rlx_node_rec *update = rlx_fuse_at(f, root), *rope = rlx_fuse_at(f, update->in[ROWS]);
   rlx_node sliced = RLX_NONE;

@@ -1,19 +1,19 @@
-/* Hoisting: what depends on weights alone is computed once, when they are loaded, and not in every run.
+/* Hoisting: values that depend on weights alone are computed once, when the weights are loaded, not in every run.
  *
- * The graph is cut in two. The load graph has the weight-only nodes that the rest reads, as outputs named
+ * The graph is split in two. The load graph computes the weight-only nodes that the rest reads, as outputs named
  * "hoisted.0", "hoisted.1", ..; the run graph has params of those names in their place. Views stay in the run graph,
- * where they cost nothing, so a weight that is only reshaped is not copied; and a hoisted node that several views
- * read is kept once. The run graph keeps the params that it still reads, and those that nobody read; a param that
- * only the load graph reads is not one of the run graph's any more, so its bytes need not stay.
+ * where they cost nothing, so a weight that is only reshaped is not copied, and a hoisted node that several views read
+ * is stored once. The run graph keeps the params that it still reads, and those that nothing reads. A param that only
+ * the load graph reads is no longer a param of the run graph, so its bytes need not stay.
  *
- * Running the pass again extends the load graph: what it computed may be an input of what is hoisted now. */
+ * Running the pass again extends the load graph: its outputs may be inputs of nodes that are hoisted now. */
 #include <stdio.h>
 #include <string.h>
 
 #include "pass/pass.h"
 
 typedef struct hoist {
-  rlx_walk w; /* to the run graph */
+  rlx_walk w; /* writes the run graph */
   rlx_pass_context *ctx;
   const rlx_graph *before; /* the load graph so far, or NULL */
   bool *weight_only;
@@ -49,7 +49,7 @@ static rlx_status hoist_init(const rlx_graph *in, rlx_pass_context *ctx, rlx_gra
            : RLX_FAIL(RLX_NO_MEMORY, "hoisting from %u nodes", (unsigned)end);
 }
 
-/* ---- cutting ---- */
+/* ---- splitting ---- */
 
 static void read_in_run(hoist *h, rlx_node id) {
   bool computes = !rlx_op_table_has(rlx_graph_at(h->w.in, id)->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW);
@@ -57,7 +57,7 @@ static void read_in_run(hoist *h, rlx_node id) {
   else h->in_run[id] = true;
 }
 
-/* From the end to the start, so that all readers of a node have been met before it. */
+/* In reverse order, so that all readers of a node are visited before it. */
 static bool cut(hoist *h) {
   const rlx_graph *g = h->w.in;
   bool any = false;
@@ -90,7 +90,7 @@ static hoist_name make_name(hoist *h) {
   return name;
 }
 
-/* Writes the load graph so far; its values stand in for the params they were. */
+/* Copies the previous load graph; its outputs replace the params that stood for them. */
 static rlx_status write_before(hoist *h, rlx_graph *load) {
   const rlx_graph *g = h->w.in;
   rlx_walk w;
@@ -123,7 +123,7 @@ static rlx_status write_load(hoist *h, rlx_graph *load) {
 
 /* ---- the run graph ---- */
 
-/* Names each hoisted value, an output there and a param here. */
+/* Names each hoisted value: an output of the load graph and a param of the run graph. */
 static rlx_status write_run(hoist *h, rlx_graph *load) {
   const rlx_graph *g = h->w.in;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {

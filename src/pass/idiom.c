@@ -1,11 +1,11 @@
-/* The idiom pass: which rule is tried on which node, the walk, and what rules read numbers with. */
+/* The idiom pass: the table of rules, the traversal, and the helpers that read constants. */
 #include "pass/idiom.h"
 
 #include <math.h>
 
 #include "ir/element.h"
 
-/* Per root op, in the order they are tried. */
+/* The rules of each root op, in the order they are tried. */
 static const struct {
   rlx_op root;
   rlx_idiom_rule rule;
@@ -65,8 +65,8 @@ bool rlx_idiom_operand(const rlx_idiom *p, const rlx_node_rec *n, double *value,
   return false;
 }
 
-/* Half a unit in the last place of the half types; of f64 what its last digits may differ by, and of f32 that seven
- * digits may have been written: 0.797885 is sqrt(2 / pi) to 5.5e-7. */
+/* Tolerances: half a unit in the last place for f16 and bf16; the last digits of f64; and for f32 the error of a number
+ * written with seven digits: 0.797885 is sqrt(2 / pi) to 5.5e-7. */
 bool rlx_idiom_is_near(rlx_dtype dtype, double value, double want) {
   double share = dtype == RLX_F16 ? 0x1p-11 : dtype == RLX_BF16 ? 0x1p-8 : dtype == RLX_F64 ? 1e-12 : 1e-6;
   return fabs(value - want) <= share * fabs(want);
@@ -90,7 +90,7 @@ static rlx_status note_nodes(rlx_idiom *p) {
   return RLX_OK;
 }
 
-/* Whether the target has all nodes from `first` on; what weights alone decide is computed at load. */
+/* Whether the target supports all nodes from `first` on, except weight-only ones, which are computed at load. */
 static bool is_supported(const rlx_idiom *p, rlx_node first) {
   const char *why = NULL;
   for (rlx_node id = first; p->ctx->supports && id < rlx_graph_end(p->to); id++)
@@ -106,7 +106,7 @@ static rlx_status check_type(const rlx_idiom *p, const rlx_node_rec *n, rlx_node
                   RLX_DIMS_TEXT(n->type.shape));
 }
 
-/* Tries the rules of a node: *made is what stands for it, or 0. */
+/* Tries the rules of a node: *made is its replacement, or 0. */
 static rlx_status try_rules(rlx_idiom *p, const rlx_node_rec *n, rlx_node *made) {
   *made = RLX_NONE;
   for (size_t i = 0; i < sizeof rules / sizeof *rules && !*made; i++) {
@@ -131,7 +131,7 @@ static rlx_status step(rlx_idiom *p, rlx_node id) {
   p->w.map[id] = made;
   if (!made) RLX_TRY(rlx_walk_copy(&p->w, id));
   RLX_TRY(note_nodes(p));
-  p->uses.v[p->w.map[id]] += p->w.uses[id] - 1; /* in place of the one that it had, of a leaf perhaps none */
+  p->uses.v[p->w.map[id]] += p->w.uses[id] - 1; /* replaces the 1 that it had; a leaf may have no reader */
   return RLX_OK;
 }
 

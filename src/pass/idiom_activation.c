@@ -1,19 +1,19 @@
-/* Activations: gelu in both forms, silu, sigmoid, mish, hard_swish and relu.
+/* Idioms of activations: gelu in both forms, silu, sigmoid, mish, hard_swish and relu.
  *
- * All but two of them are a product of x and a gate that reads x, times numbers that stand anywhere in it: x * 0.5 *
- * (1 + erf(x / sqrt(2))) is written in every order there is. So the product is taken apart first, into one number and
- * its factors, and a gate is then known by its outermost op; what it does to x is read as a polynomial, whose
- * coefficients do not depend on how it was written either.
+ * Most of them are a product of x, a gate that reads x, and constants in any order: x * 0.5 * (1 + erf(x / sqrt(2))) is
+ * written in every possible order. So the product is first decomposed into one constant and its factors, and the gate
+ * is recognised by its outermost op. The gate's argument is read as a polynomial of x, whose coefficients do not depend
+ * on the spelling either.
  *
- * Not found: log(1 + e^x) alone, which overflows where softplus does not (inside of a tanh that makes no difference, so
- * mish is); x * sigmoid(1.702 x), which has no op. */
+ * Not recognised: log(1 + e^x) alone, which overflows where softplus does not (inside a tanh that makes no difference,
+ * so mish is recognised); x * sigmoid(1.702 x), which has no op. */
 #include <math.h>
 
 #include "pass/idiom.h"
 
 /* ---- polynomials ---- */
 
-/* By power of x. */
+/* Coefficients by power of x. */
 typedef struct cubic {
   double c[4];
 } cubic;
@@ -54,7 +54,7 @@ static bool read_cubic_node(const rlx_idiom *p, const rlx_node_rec *n, rlx_node 
   return true;
 }
 
-/* A value as a polynomial of x that the idiom alone reads. */
+/* A value that only the idiom reads, as a polynomial of x. */
 static bool read_cubic(const rlx_idiom *p, rlx_node id, rlx_node x, int depth, cubic *out) {
   const rlx_node_rec *n = rlx_idiom_at(p, id);
   *out = (cubic){{0}};
@@ -121,7 +121,7 @@ static bool read_factors(const rlx_idiom *p, const rlx_node_rec *n, int depth, p
   return read_factor(p, n->in[0], &n->type.shape, depth, out);
 }
 
-/* ---- gates: the op of x * gate(x) * number; RLX_OP_INVALID if it is none ---- */
+/* ---- gates: the op that x * gate(x) * number is; RLX_OP_INVALID if none ---- */
 
 /* 1 + erf(x / sqrt(2)), or 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)); the numbers may be 0.5 and 0.5 instead. */
 static rlx_op gate_of_sum(const rlx_idiom *p, rlx_node x, const rlx_node_rec *sum, double number) {
@@ -151,7 +151,7 @@ static bool is_softplus(const rlx_idiom *p, rlx_node x, rlx_node id) {
   return n && n->in[0] == x;
 }
 
-/* The bounds of a value, said by clamp, relu, min or max, and what is bounded. */
+/* The bounds that clamp, relu, min or max put on a value; returns the bounded value. */
 static rlx_node read_bounds(const rlx_idiom *p, rlx_node id, double *lo, double *hi) {
   *lo = -RLX_INFINITY;
   *hi = RLX_INFINITY;
@@ -171,7 +171,7 @@ static rlx_node read_bounds(const rlx_idiom *p, rlx_node id, double *lo, double 
   return id;
 }
 
-/* clamp(x / 6 + 0.5, 0, 1), or a multiple of it that the number undoes. */
+/* clamp(x / 6 + 0.5, 0, 1), or a multiple of it that `number` compensates. */
 static bool is_hard_gate(const rlx_idiom *p, rlx_node x, rlx_node id, double number) {
   const rlx_node_rec *n = rlx_idiom_inner(p, id, RLX_OP_hard_sigmoid, 1);
   rlx_dtype dtype = rlx_idiom_at(p, x)->type.dtype;
@@ -210,7 +210,7 @@ rlx_node rlx_idiom_product(rlx_idiom *p, const rlx_node_rec *n) {
 
 /* ---- the others ---- */
 
-/* x of -x, which may be a product with -1. */
+/* x of -x, which may be written as x * -1. */
 static rlx_node read_negated(const rlx_idiom *p, rlx_node id) {
   const rlx_node_rec *n = rlx_idiom_inner(p, id, RLX_OP_neg, 1);
   if (n) return n->in[0];
@@ -220,7 +220,7 @@ static rlx_node read_negated(const rlx_idiom *p, rlx_node id) {
   return n && rlx_idiom_operand(p, n, &c, &x) && c == -1 ? x : RLX_NONE;
 }
 
-/* 1 / (1 + e^-x), and with x in place of the 1 above. */
+/* 1 / (1 + e^-x), and x / (1 + e^-x), which is silu. */
 rlx_node rlx_idiom_sigmoid(rlx_idiom *p, const rlx_node_rec *n) {
   double above = 1, one;
   rlx_node power;

@@ -1,23 +1,23 @@
-/* Masks of attention: brought into the one form that fuse takes for a bias, scores + mask.
+/* Idioms of attention masks: converts them to scores + mask, the form that fuse recognises as a bias.
  *
- * Scores are hidden by where(mask, scores, -inf), or with a large negative number in place of -inf, or the other way
- * round. After softmax that is the same as adding 0 where a key is visible and -inf where it is not, but for a row that
- * sees no key at all: with -inf it is NaN (attention says 0), with a number it is the mean of all values, and stays that
- * if what is added is so low that it swallows the scores. A mask that is a constant is looked at: where each row sees a
- * key it becomes a constant of 0 and -inf, which fuse may know as causal.
+ * Scores are hidden by where(mask, scores, -inf), with a large negative number instead of -inf, or with the branches
+ * exchanged. After softmax that is the same as adding 0 for a visible key and -inf for a hidden one, except in a row
+ * without visible keys: with -inf it is NaN (attention defines 0), with a number it is the mean of all values, and
+ * stays so if the added number is so large that it absorbs the scores. If a constant mask leaves each row a visible
+ * key, it becomes a constant of 0 and -inf, which fuse may recognise as causal.
  *
- * scores + bias + mask, as windows and relative positions have it, becomes scores + (bias + mask). */
+ * scores + bias + mask, as in window attention and relative positions, becomes scores + (bias + mask). */
 #include <math.h>
 
 #include "ir/element.h"
 #include "pass/idiom.h"
 
-/* What a number must be to mean "hidden": e^-10000 is 0 in every type, whatever scores there are beside it. */
-static const double hides = -1e4;
-/* Added to a score in f32 or bf16 it is itself, and stays finite. */
-static const double swallows = -0x1p126;
+/* A number at most this hides a score: e^-10000 is 0 in every type, whatever the other scores. */
+static const double hiding_bound = -1e4;
+/* Absorbs any score in f32 and bf16 when added to it, and stays finite. */
+static const double absorbing = -0x1p126;
 
-/* matmul(q, k), perhaps scaled, which the idiom alone reads. */
+/* matmul(q, k), possibly scaled, that only the idiom reads. */
 static bool is_scores(const rlx_idiom *p, rlx_node id) {
   for (int depth = 0; depth < 3 && p->uses.v[id] == 1; depth++) {
     const rlx_node_rec *n = rlx_idiom_at(p, id);
@@ -43,13 +43,13 @@ typedef struct hiding {
 static bool read_hiding(const rlx_idiom *p, const rlx_node_rec *where, hiding *h) {
   for (int side = 1; side < 3; side++) {
     *h = (hiding){.mask = where->in[0], .scores = where->in[side], .visible = side == 1};
-    if (!rlx_idiom_number(p, where->in[3 - side], &h->hidden) || !(h->hidden <= hides)) continue;
+    if (!rlx_idiom_number(p, where->in[3 - side], &h->hidden) || !(h->hidden <= hiding_bound)) continue;
     if (rlx_dims_equal(rlx_idiom_shape(p, h->scores), &where->type.shape) && is_scores(p, h->scores)) return true;
   }
   return false;
 }
 
-/* A constant mask as what is added to scores; 0 where a row of it sees nothing. */
+/* The bias of a constant mask; 0 if it hides a whole row. */
 static rlx_node constant_bias(rlx_idiom *p, const hiding *h, rlx_dtype dtype) {
   const rlx_node_rec *n = rlx_idiom_at(p, h->mask);
   rlx_tensor from = {.dtype = RLX_BOOL, .data = RLX_ATTRS(constant, n)->data->data};
@@ -73,11 +73,11 @@ static rlx_node constant_bias(rlx_idiom *p, const hiding *h, rlx_dtype dtype) {
   return made;
 }
 
-/* A mask of this run. In f16 no number that swallows every score is finite. */
+/* The bias of a run-time mask. In f16 no finite number absorbs every score. */
 static rlx_node run_time_bias(rlx_idiom *p, const hiding *h, rlx_dtype dtype) {
   if (!isinf(h->hidden) && dtype == RLX_F16) return RLX_NONE;
   rlx_node none = rlx_op_scalar(p->to, dtype, 0),
-           low = rlx_op_scalar(p->to, dtype, isinf(h->hidden) ? -RLX_INFINITY : swallows);
+           low = rlx_op_scalar(p->to, dtype, isinf(h->hidden) ? -RLX_INFINITY : absorbing);
   return h->visible ? rlx_op_where(p->to, h->mask, none, low) : rlx_op_where(p->to, h->mask, low, none);
 }
 

@@ -1,18 +1,18 @@
-/* Convolutions that a scale and a shift per channel follow: both go into the weights.
+/* Idioms of convolutions: folds a following scale and shift per channel into the weights.
  *
- * A convolution is linear in its weights, so conv(x, w, b) f + s, with f and s per output channel, is conv(x, w f, b f +
- * s). Where f and s depend on weights alone, so do the new weights, and hoist computes them once, at load. A
- * batch_norm_inference is such a scale and shift. Behind anything but a convolution it becomes the two of them: as
- * element-wise nodes they join what follows into one region; and another scale and shift behind those, as files have it
- * that keep a norm's gamma and beta apart, joins them.
+ * A convolution is linear in its weights, so conv(x, w, b) f + s, with f and s per output channel, is conv(x, w f, b f
+ * + s). If f and s depend on weights alone, so do the new weights, and hoist computes them once, at load.
+ * batch_norm_inference is such a scale and shift. After anything but a convolution it becomes a multiplication and an
+ * addition, which join the following element-wise nodes in one region. A further scale and shift, as in files that keep
+ * a norm's gamma and beta apart, is merged with them.
  *
- * Nodes are appended in the order of the statements here, never of arguments, which compilers choose. New weights are
- * computed in f32 and rounded once to the type of the old ones. */
+ * Nodes are appended in statement order, not in argument order, which is unspecified in C. New weights are computed in
+ * f32 and rounded once to the type of the old ones. */
 #include "pass/idiom.h"
 
 /* ---- vectors of channels ---- */
 
-/* A weight that is one number per channel of [N, C, ..], as [C]; a single number counts. 0 if it is not that. */
+/* A weight with one number per channel of [N, C, ..], or a single number, as [C]; 0 if it is neither. */
 static rlx_node channel_vector(rlx_idiom *p, rlx_node id, int rank, int64_t channels) {
   const rlx_dims *v = rlx_idiom_shape(p, id);
   if (!p->weight_only.v[id] || v->n > rank) return RLX_NONE;
@@ -30,7 +30,7 @@ static rlx_node as_type(rlx_idiom *p, rlx_node x, rlx_dtype to) {
 }
 static rlx_dtype work_type(rlx_dtype t) { return t == RLX_F16 || t == RLX_BF16 ? RLX_F32 : t; }
 
-/* [C] along one axis of that many. */
+/* [C] reshaped along one axis of `rank` axes. */
 static rlx_node along(rlx_idiom *p, rlx_node v, int axis, int rank) {
   rlx_dims shape = {.n = rank};
   for (int i = 0; i < rank; i++) shape.v[i] = i == axis ? rlx_node_shape(p->to, v).v[0] : 1;
@@ -39,7 +39,7 @@ static rlx_node along(rlx_idiom *p, rlx_node v, int axis, int rank) {
 
 /* ---- folding ---- */
 
-/* A convolution whose weights may be changed: the axis of its output channels in them; -1 if it is none. */
+/* The axis of the output channels in the weights of a convolution that may be changed; -1 if the node is none. */
 static int weight_axis(const rlx_idiom *p, rlx_node id) {
   const rlx_node_rec *n = rlx_idiom_at(p, id);
   if ((n->op != RLX_OP_conv && n->op != RLX_OP_conv_transpose) || p->uses.v[id] != 1) return -1;
@@ -50,7 +50,7 @@ static int weight_axis(const rlx_idiom *p, rlx_node id) {
   return RLX_ATTRS(conv_transpose, n)->groups == 1 ? 1 : -1;
 }
 
-/* conv scale + shift, each [C] in the work type or absent; the weights are changed only by a scale. */
+/* conv scale + shift, each [C] in the work type or absent. Only a scale changes the weights. */
 static rlx_node fold(rlx_idiom *p, rlx_node id, int axis, rlx_node scale, rlx_node shift) {
   rlx_node_rec n = *rlx_idiom_at(p, id);
   rlx_dtype dtype = n.type.dtype, work = work_type(dtype);
@@ -110,7 +110,7 @@ rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n) {
     in[i] = n->in[i];
     if (i > 0 && in[i] && !p->weight_only.v[in[i]]) return RLX_NONE;
   }
-  if (axis < 0 && dtype != work) return RLX_NONE; /* a product in a half type would be rounded once more */
+  if (axis < 0 && dtype != work) return RLX_NONE; /* in f16 or bf16 the product would be rounded once more */
   rlx_node scale = norm_scale(p, in, RLX_ATTRS(batch_norm_inference, n)->eps, work);
   rlx_node shift = norm_shift(p, in, scale, work);
   if (axis >= 0) return fold(p, in[0], axis, scale, shift);
@@ -118,7 +118,7 @@ rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n) {
   return rlx_op_add(p->to, scaled, along(p, shift, 1, rank));
 }
 
-/* ---- scales and shifts of scales and shifts ---- */
+/* ---- merging a scale and shift with another ---- */
 
 /* Whether a weight is a vector along the channels of [N, C, ..]. */
 static bool is_channel_weight(const rlx_idiom *p, rlx_node id, const rlx_dims *x) {
@@ -129,7 +129,7 @@ static bool is_channel_weight(const rlx_idiom *p, rlx_node id, const rlx_dims *x
   return true;
 }
 
-/* The other operand of an inner node whose one operand is such a weight; 0 if none is. */
+/* The other operand of an inner node with such a weight as operand; 0 if it has none. */
 static rlx_node read_channel_operand(const rlx_idiom *p, const rlx_node_rec *n, rlx_node *weight) {
   for (int side = 0; n && side < 2; side++) {
     *weight = n->in[side];
@@ -139,7 +139,8 @@ static rlx_node read_channel_operand(const rlx_idiom *p, const rlx_node_rec *n, 
   return RLX_NONE;
 }
 
-/* Behind y = x a + b: y + t is x a + (b + t), and y s is x (a s) + b s. In f32: half types would round the new weights. */
+/* After y = x a + b: y + t is x a + (b + t), and y s is x (a s) + b s. Only in f32: f16 and bf16 would round the new
+ * weights. */
 rlx_node rlx_idiom_channel_affine(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_node outer, shift, scale;
   if (n->type.dtype != RLX_F32 && n->type.dtype != RLX_F64) return RLX_NONE;

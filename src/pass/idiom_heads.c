@@ -1,22 +1,22 @@
-/* Heads of attention: brought into the one shape that fuse looks for, [B, H, S, D].
+/* Idioms of attention heads: converts them to the shape that fuse recognises, [B, H, S, D].
  *
- * Older exporters join batch and heads, [B H, S, D], multiply in rank 3, and go back to rank 4 to add the mask. A
- * product of two tensors whose first two axes were joined alike is the joined product of what they were, and the same
- * holds of a softmax over the last axis; so the joining moves down until it meets the splitting, and both go. And a
- * scale of q that stands before its heads are split goes behind that, where fuse takes it for the scale of the scores.
- * No number is computed otherwise than before: results are the same to the bit. */
+ * Older exporters merge batch and heads to [B H, S, D], multiply in rank 3, and return to rank 4 to add the mask. A
+ * product of two tensors whose first two axes were merged alike equals the merged product of the original tensors, and
+ * the same holds for a softmax over the last axis. So the merging reshape moves down until it reaches the splitting
+ * reshape, and both cancel. A scale of q that is applied before its heads are split moves after the split, where fuse
+ * recognises it as the scale of the scores. The arithmetic is unchanged, so results are bit-identical. */
 #include "pass/idiom.h"
 
-/* ---- joined axes ---- */
+/* ---- merged axes ---- */
 
-/* Whether a node is a reshape that joins the first two of four axes; *wide is what it reshapes. */
+/* Whether a node is a reshape that merges the first two of four axes; *wide is its input. */
 static bool joins_heads(const rlx_idiom *p, rlx_node id, rlx_node *wide) {
   const rlx_node_rec *n = rlx_idiom_at(p, id);
   if (n->op != RLX_OP_reshape || n->type.shape.n != 3) return false;
   *wide = n->in[0];
   const rlx_dims *from = rlx_idiom_shape(p, *wide);
   const int64_t *to = n->type.shape.v;
-  if (rlx_dims_count(from) == 0) return false; /* sizes beside a zero may be too large to multiply */
+  if (rlx_dims_count(from) == 0) return false; /* if one size is zero, the product of the others may overflow */
   return from->n == 4 && from->v[0] * from->v[1] == to[0] && from->v[2] == to[1] && from->v[3] == to[2];
 }
 
@@ -31,8 +31,8 @@ rlx_node rlx_idiom_joined_product(rlx_idiom *p, const rlx_node_rec *n) {
   return rlx_op_reshape(p->to, y, n->type.shape);
 }
 
-/* softmax(reshape(x)) is reshape(softmax(x)) where the last axis stays; masks of x are seen to, as those of any softmax.
- * Before opset 13 of ONNX every softmax is of two axes, with a reshape before and behind. */
+/* softmax(reshape(x)) is reshape(softmax(x)) if the last axis is unchanged; masks of x are handled as for any softmax.
+ * Before opset 13 of ONNX every softmax has two axes, with a reshape before and after. */
 rlx_node rlx_idiom_joined_softmax(rlx_idiom *p, const rlx_node_rec *n) {
   int64_t axis = RLX_ATTRS(softmax, n)->axis;
   const rlx_node_rec *flat = rlx_idiom_inner(p, n->in[0], RLX_OP_reshape, 1);
@@ -46,7 +46,7 @@ rlx_node rlx_idiom_joined_softmax(rlx_idiom *p, const rlx_node_rec *n) {
   return rlx_op_reshape(p->to, y ? y : rlx_op_softmax(p->to, x, -1), n->type.shape);
 }
 
-/* A reshape of a reshape, which the joining leaves where it meets the splitting. */
+/* A reshape of a reshape, which remains where merging and splitting meet. */
 rlx_node rlx_idiom_reshape_twice(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *inner = rlx_idiom_inner(p, n->in[0], RLX_OP_reshape, 1);
   if (!inner) return RLX_NONE;
@@ -56,7 +56,7 @@ rlx_node rlx_idiom_reshape_twice(rlx_idiom *p, const rlx_node_rec *n) {
 
 /* ---- a scale before the heads ---- */
 
-/* transpose(reshape(x c)) of [B, S, H, D], c a number: transpose(reshape(x)) c, which is the same to the bit. */
+/* transpose(reshape(x c)) of [B, S, H, D], c a constant, is transpose(reshape(x)) c, bit for bit. */
 rlx_node rlx_idiom_head_scale(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_dims perm = rlx_perm_of(&RLX_ATTRS(transpose, n)->perm, n->type.shape.n);
   if (perm.n != 4 || perm.v[0] != 0 || perm.v[1] != 2) return RLX_NONE;

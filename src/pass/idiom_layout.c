@@ -1,15 +1,16 @@
-/* Layout: transposes that cancel, and cuts and dropped axes that go before a transpose.
+/* Idioms of layout: cancels transposes, and moves slices and dropped axes before a transpose.
  *
- * Exporters that change between [N, H, W, C] and [N, C, H, W] leave pairs of transposes around element-wise ops: where
- * each input of the inner ops is a transpose that the last one undoes, or a weight, all of them go.
+ * Exporters that convert between [N, H, W, C] and [N, C, H, W] leave pairs of transposes around element-wise ops. If
+ * each input of the inner ops is a weight or a transpose that the last one undoes, all of them are removed.
  *
- * Vision transformers take q, k and v out of one product as pieces of a transposed tensor: reshape to [B, S, 3, H, D],
- * transpose to [3, B, H, S, D], and one index of the first axis each. Cut first, the pieces are slices of the product,
- * given heads, with the transpose that attention takes in.
+ * Vision transformers extract q, k and v from one product as parts of a transposed tensor: reshape to [B, S, 3, H, D],
+ * transpose to [3, B, H, S, D], and one index of the first axis each. Sliced first, the parts are slices of the
+ * product, reshaped into heads, with a transpose that attention absorbs.
  *
- * A product of rank 2 between two reshapes, as every Gemm of a sequence is, is the product of what was flattened.
+ * A product of rank 2 between two reshapes, as every Gemm on a sequence has, becomes the product of the unflattened
+ * tensor.
  *
- * Nothing is computed otherwise here, so results are the same to the bit. */
+ * The arithmetic is unchanged, so results are bit-identical. */
 #include <string.h>
 
 #include "ir/element.h"
@@ -20,14 +21,14 @@ static rlx_dims perm_of(const rlx_node_rec *transpose) {
   return rlx_perm_of(&RLX_ATTRS(transpose, transpose)->perm, transpose->type.shape.n);
 }
 
-/* How often a node is read; what a rule has just made, by that rule alone. */
+/* The use count of a node; 1 for a node that a rule has just made. */
 static uint32_t uses_of(const rlx_idiom *p, rlx_node id) { return id < p->uses.n ? p->uses.v[id] : 1; }
 
 /* ---- transposes that cancel ---- */
 
 enum { MAX_DEPTH = 8, MAX_INPUTS = 4 };
 
-/* Whether a then b moves nothing. */
+/* Whether a followed by b is the identity. */
 static bool undoes(const rlx_dims *a, const rlx_dims *b) {
   for (int i = 0; i < a->n; i++)
     if (a->v[b->v[i]] != i) return false;
@@ -39,7 +40,7 @@ static bool is_plain_pointwise(const rlx_node_rec *n) {
          n->op != RLX_OP_quantize && n->op != RLX_OP_dequantize;
 }
 
-/* Whether the transpose of a value is to be had without one; *cancels counts those that go. */
+/* Whether the transposed value is available without a transpose; *cancels counts the transposes removed. */
 static bool absorbs(const rlx_idiom *p, rlx_node id, const rlx_dims *perm, int depth, int *cancels) {
   const rlx_node_rec *n = rlx_idiom_at(p, id);
   if (p->weight_only.v[id]) return n->type.shape.n <= perm->n && !rlx_dtype_is_block(n->type.dtype);
@@ -55,7 +56,7 @@ static bool absorbs(const rlx_idiom *p, rlx_node id, const rlx_dims *perm, int d
   return true;
 }
 
-/* A weight, transposed at load; one number stays as it is. */
+/* A weight, transposed at load; a single number is unchanged. */
 static rlx_node transposed_weight(rlx_idiom *p, rlx_node id, const rlx_dims *perm) {
   rlx_dims shape = *rlx_idiom_shape(p, id), full = {.n = perm->n};
   if (rlx_dims_count(&shape) == 1) return id;
@@ -72,7 +73,7 @@ static rlx_node transposed(rlx_idiom *p, rlx_node id, const rlx_dims *perm) {
   return rlx_graph_add(p->to, n.op, in, n.n_in, n.attrs);
 }
 
-/* The root reads an element-wise op, so what stands for it is a new node. */
+/* The root reads an element-wise op, so its replacement is a new node. */
 rlx_node rlx_idiom_transposes(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_dims perm = perm_of(n);
   const rlx_node_rec *x = rlx_idiom_at(p, n->in[0]);
@@ -82,7 +83,7 @@ rlx_node rlx_idiom_transposes(rlx_idiom *p, const rlx_node_rec *n) {
   return transposed(p, n->in[0], &perm);
 }
 
-/* ---- cuts and dropped axes ---- */
+/* ---- slices and dropped axes ---- */
 
 /* A range of one axis. */
 typedef struct range {
@@ -101,7 +102,7 @@ static rlx_node reshape(rlx_idiom *p, rlx_node x, rlx_dims shape) {
   return rlx_op_reshape(p->to, n->op == RLX_OP_reshape ? n->in[0] : x, shape);
 }
 
-/* Where a reshape splits its source's last axis into those from `first` on; false if it does something else. */
+/* Whether a reshape splits its input's last axis into those from `first` on and does nothing else. */
 static bool splits_last(const rlx_dims *from, const rlx_dims *to, int first) {
   if (from->n != first + 1) return false;
   for (int i = 0; i < first; i++)
@@ -109,7 +110,7 @@ static bool splits_last(const rlx_dims *from, const rlx_dims *to, int first) {
   return true;
 }
 
-/* The range of x; of a reshape that split the axis out of the last one, as a reshape of the range of that one. */
+/* A slice of x. If x is a reshape that split the axis off the last one, a reshape of a slice of its input. */
 static rlx_node cut(rlx_idiom *p, rlx_node x, range r) {
   const rlx_node_rec *n = rlx_idiom_at(p, x);
   rlx_dims shape = n->type.shape;
@@ -120,8 +121,8 @@ static rlx_node cut(rlx_idiom *p, rlx_node x, range r) {
   return rlx_op_reshape(p->to, slice(p, n->in[0], (range){r.axis, r.start * inner, r.count * inner}), shape);
 }
 
-/* The range of a transpose, cut before it. All its readers are taken to cut it likewise: then no more is transposed than
- * before. */
+/* A slice of a transpose, moved before it. Assumes that all its readers slice it likewise, so that no more is
+ * transposed than before. */
 static rlx_node cut_before_transpose(rlx_idiom *p, rlx_node x, range r) {
   const rlx_node_rec *n = rlx_idiom_at(p, x);
   if (n->op != RLX_OP_transpose || r.count * (int64_t)uses_of(p, x) > n->type.shape.v[r.axis]) return RLX_NONE;
@@ -130,7 +131,7 @@ static rlx_node cut_before_transpose(rlx_idiom *p, rlx_node x, range r) {
   return rlx_op_transpose(p->to, cut(p, n->in[0], r), perm);
 }
 
-/* An axis of one element less; of a transpose, before it. */
+/* Removes an axis of one element; for a transpose, before it. */
 static rlx_node drop(rlx_idiom *p, rlx_node x, int axis) {
   rlx_node_rec n = *rlx_idiom_at(p, x);
   rlx_dims shape = n.type.shape, perm = {.n = 0}, from;
@@ -149,7 +150,7 @@ static rlx_node drop(rlx_idiom *p, rlx_node x, int axis) {
   return rlx_op_transpose(p->to, reshape(p, n.in[0], from), perm);
 }
 
-/* A slice of one range of one axis, behind a transpose. */
+/* A slice of one axis after a transpose. */
 rlx_node rlx_idiom_slice(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_slice_axis axes[RLX_MAX_RANK];
   rlx_dims shape = *rlx_idiom_shape(p, n->in[0]);
@@ -160,11 +161,11 @@ rlx_node rlx_idiom_slice(rlx_idiom *p, const rlx_node_rec *n) {
     if (r.axis >= 0 || axes[i].step != 1 || axes[i].count == 0) return RLX_NONE;
     r = (range){i, axes[i].start, axes[i].count};
   }
-  /* beside a size of zero others may be too large to multiply */
+  /* if one size is zero, the product of the others may overflow */
   return r.axis < 0 || rlx_dims_count(&shape) == 0 ? RLX_NONE : cut_before_transpose(p, n->in[0], r);
 }
 
-/* How many pairs of axes other than this one change their order. */
+/* The number of inversions in perm, without this axis. */
 static int disorder_without(const rlx_dims *perm, int axis) {
   int n = 0;
   for (int i = 0; i < perm->n; i++)
@@ -172,8 +173,8 @@ static int disorder_without(const rlx_dims *perm, int axis) {
   return n;
 }
 
-/* An axis of one element that is dropped behind a transpose. Which of several it is, the shapes do not say: the one that
- * leaves the simplest transpose. */
+/* An axis of one element that is removed after a transpose. If the shapes leave several candidates, the one with the
+ * simplest remaining transpose. */
 rlx_node rlx_idiom_reshape(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *x = rlx_idiom_at(p, n->in[0]);
   const rlx_dims *from = &x->type.shape, *to = &n->type.shape;
@@ -190,7 +191,7 @@ rlx_node rlx_idiom_reshape(rlx_idiom *p, const rlx_node_rec *n) {
   return drop(p, n->in[0], best);
 }
 
-/* One index of an axis, known: the range of it, without the axis. */
+/* A constant index of an axis: a slice of it, without the axis. */
 rlx_node rlx_idiom_gather(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *index = rlx_idiom_at(p, n->in[1]);
   rlx_dims shape = *rlx_idiom_shape(p, n->in[0]);
@@ -207,7 +208,8 @@ rlx_node rlx_idiom_gather(rlx_idiom *p, const rlx_node_rec *n) {
 
 /* ---- flattened products ---- */
 
-/* reshape(matmul(reshape(x), w) + bias), whose last axis stays: matmul(x, w) + bias, x with the axes of the result. */
+/* reshape(matmul(reshape(x), w) + bias) that keeps the last axis is matmul(x, w) + bias, with x in the result's
+ * axes. */
 rlx_node rlx_idiom_flat_product(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_node product = n->in[0], bias = RLX_NONE;
   const rlx_node_rec *sum = rlx_idiom_inner(p, product, RLX_OP_add, 1);
@@ -223,7 +225,7 @@ rlx_node rlx_idiom_flat_product(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_dims wide = n->type.shape;
   if (flat->type.shape.n != 2 || wide.n < 3 || m->type.shape.v[1] != wide.v[wide.n - 1]) return RLX_NONE;
   if (b && (b->n > 2 || (b->n == 2 && b->v[0] != 1))) return RLX_NONE;
-  if (rlx_dims_count(&wide) == 0) return RLX_NONE; /* sizes beside a zero may be too large to multiply */
+  if (rlx_dims_count(&wide) == 0) return RLX_NONE; /* if one size is zero, the product of the others may overflow */
   rlx_node in[2] = {flat->in[0], m->in[1]};
   const void *attrs = m->attrs;
   wide.v[wide.n - 1] = flat->type.shape.v[1];

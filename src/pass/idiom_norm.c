@@ -1,12 +1,12 @@
-/* Norms and softmax.
+/* Idioms of norms and softmax.
  *
- * A layer_norm is d / sqrt(mean(d^2) + eps) where d = x - mean(x); where d is something else, that is an rms_norm of d.
- * The mean, the square and the root have a few spellings each. Keras multiplies out: x f + (beta - mean(x) f) with
- * f = gamma / sqrt(var + eps). gamma and beta join a norm that is there already, if they are weights and lie along
- * exactly the axes that it goes over.
+ * A layer_norm is d / sqrt(mean(d^2) + eps) with d = x - mean(x); with any other d it is an rms_norm of d. The mean,
+ * the square and the root have a few spellings each. Keras multiplies out: x f + (beta - mean(x) f) with f = gamma /
+ * sqrt(var + eps). gamma and beta join an existing norm if they are weights and extend along exactly the axes that it
+ * normalises.
  *
- * Models in half floats compute a norm in f32, between two casts. What an op of half floats does inside is rounded
- * once, at its end, so the casts say the same as the op in the half type (rlx_idiom_narrow). */
+ * Models in f16 or bf16 compute a norm in f32, between two casts. An op in f16 or bf16 computes in f32 and rounds once,
+ * at its end, so the casts can be dropped (rlx_idiom_narrow). */
 #include <math.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@
 
 /* ---- reductions ---- */
 
-/* A reduction that keeps its axes, or one that does not and is given its shape back, read `reads` times: what is
- * reduced, and the axes as a bit set. The five reductions share the layout of their attributes. */
+/* A reduction that keeps its axes, or one whose axes a reshape restores, read `reads` times: returns its input, and the
+ * axes as a bit set. The five reductions have the same attribute layout. */
 static rlx_node read_reduction(const rlx_idiom *p, rlx_node id, rlx_op op, uint32_t reads, uint32_t *axes) {
   const rlx_node_rec *n = rlx_idiom_at(p, id);
   if (p->uses.v[id] != reads) return RLX_NONE;
@@ -31,7 +31,7 @@ static rlx_node read_reduction(const rlx_idiom *p, rlx_node id, rlx_op op, uint3
   return n->in[0];
 }
 
-/* A mean, perhaps as a sum divided by how many there are. */
+/* A mean, possibly as a sum divided by the count. */
 static rlx_node read_mean(const rlx_idiom *p, rlx_node id, uint32_t reads, uint32_t *axes) {
   const rlx_node_rec *n = rlx_idiom_at(p, id);
   if (n->op != RLX_OP_div && n->op != RLX_OP_mul) return read_reduction(p, id, RLX_OP_reduce_mean, reads, axes);
@@ -45,7 +45,7 @@ static rlx_node read_mean(const rlx_idiom *p, rlx_node id, uint32_t reads, uint3
   return x && rlx_idiom_is_near(n->type.dtype, number, n->op == RLX_OP_div ? count : 1 / count) ? x : RLX_NONE;
 }
 
-/* x^2: x, and how often the square reads it. */
+/* x^2: returns x, and how often the square reads it. */
 static rlx_node read_square(const rlx_idiom *p, rlx_node id, uint32_t *reads) {
   const rlx_node_rec *n = rlx_idiom_at(p, id);
   double power;
@@ -56,7 +56,7 @@ static rlx_node read_square(const rlx_idiom *p, rlx_node id, uint32_t *reads) {
   return rlx_dims_equal(&n->type.shape, rlx_idiom_shape(p, n->in[0])) ? n->in[0] : RLX_NONE;
 }
 
-/* The root of a sum, or 1 / root: the sum's node, read by it alone. */
+/* The square root of a sum, or its inverse: returns the sum's node, which has no other reader. */
 static rlx_node read_root(const rlx_idiom *p, rlx_node id, uint32_t reads, bool inverse) {
   const rlx_node_rec *n = rlx_idiom_at(p, id);
   double number;
@@ -69,7 +69,7 @@ static rlx_node read_root(const rlx_idiom *p, rlx_node id, uint32_t reads, bool 
   return read_root(p, n->in[n->n_in - 1], 1, false);
 }
 
-/* ---- what is normalised ---- */
+/* ---- the normalised value ---- */
 
 /* sqrt(mean(d^2) + eps), or its inverse. */
 typedef struct deviation {
@@ -87,14 +87,14 @@ static bool read_deviation(const rlx_idiom *p, rlx_node id, uint32_t reads, bool
   return out->d != RLX_NONE;
 }
 
-/* The first of the axes, where they are the last ones; -1 if not. */
+/* The first of the axes if they are the last axes of the shape; else -1. */
 static int first_of_last(uint32_t axes, int rank) {
   for (int i = 0; i < rank; i++)
     if (axes == (((uint32_t)1 << rank) - 1) - (((uint32_t)1 << i) - 1)) return i;
   return -1;
 }
 
-/* The channels of [N, C, H, W]. */
+/* Whether the axes are the channels of [N, C, H, W]. */
 static bool is_channels(uint32_t axes, int rank) { return rank == 4 && axes == 2; }
 
 static rlx_node build_norm(rlx_idiom *p, bool layer, rlx_node x, rlx_node gamma, rlx_node beta, uint32_t axes,
@@ -116,7 +116,7 @@ static rlx_node read_centred(const rlx_idiom *p, rlx_node id, uint32_t axes, uin
 
 /* ---- gamma and beta ---- */
 
-/* The shape of a norm's gamma and beta, and the first of its axes that they lie along. */
+/* The shape of a norm's gamma and beta, and the first axis that they extend along. */
 static rlx_dims affine_shape(const rlx_node_rec *norm, int *from) {
   const rlx_dims *x = &norm->type.shape;
   rlx_dims shape = {.n = 0};
@@ -129,7 +129,7 @@ static rlx_dims affine_shape(const rlx_node_rec *norm, int *from) {
 }
 
 /* Whether v, broadcast to the shape, has `want` on the axes from `from` on and is the same on all others. */
-static bool lies_along(const rlx_dims *v, const rlx_dims *want, int from, int rank) {
+static bool extends_along(const rlx_dims *v, const rlx_dims *want, int from, int rank) {
   if (v->n > rank) return false;
   for (int i = 0; i < rank; i++) {
     int64_t size = i < rank - v->n ? 1 : v->v[i - (rank - v->n)];
@@ -138,10 +138,10 @@ static bool lies_along(const rlx_dims *v, const rlx_dims *want, int from, int ra
   return true;
 }
 
-/* A weight as the gamma or beta of a norm; 0 if it does not lie so. */
+/* A weight as the gamma or beta of a norm; 0 if its shape does not match. */
 static rlx_node affine_input(rlx_idiom *p, rlx_node v, rlx_dims want, int from, int rank) {
   const rlx_dims *shape = rlx_idiom_shape(p, v);
-  if (!p->weight_only.v[v] || !lies_along(shape, &want, from, rank)) return RLX_NONE;
+  if (!p->weight_only.v[v] || !extends_along(shape, &want, from, rank)) return RLX_NONE;
   return rlx_dims_equal(shape, &want) ? v : rlx_op_reshape(p->to, v, want);
 }
 
@@ -153,7 +153,7 @@ static rlx_node norm_of(rlx_idiom *p, const rlx_node_rec *n, rlx_node d, rlx_nod
   return build_norm(p, x != RLX_NONE, x ? x : d, RLX_NONE, RLX_NONE, v.axes, v.eps);
 }
 
-/* d (gamma / sqrt(..)): the norm, with the product by gamma behind it. */
+/* d (gamma / sqrt(..)): the norm, followed by the product with gamma. */
 static rlx_node norm_of_scaled(rlx_idiom *p, const rlx_node_rec *n, rlx_node d, rlx_node factor) {
   const rlx_node_rec *f = rlx_idiom_inner(p, factor, RLX_OP_mul, 1);
   for (int side = 0; f && side < 2; side++) {
@@ -186,7 +186,7 @@ static bool is_norm(rlx_op op) {
          op == RLX_OP_instance_norm;
 }
 
-/* Joins input `at` (1: gamma, 2: beta) to a norm that has neither it nor what comes after it. */
+/* Adds input `at` (1: gamma, 2: beta) to a norm that has neither it nor later inputs. */
 static rlx_node join_affine(rlx_idiom *p, const rlx_node_rec *n, uint32_t at) {
   for (int side = 0; side < 2; side++) {
     rlx_node id = n->in[side], in[3] = {0};
@@ -212,8 +212,8 @@ rlx_node rlx_idiom_norm_shift(rlx_idiom *p, const rlx_node_rec *n) { return join
 
 /* ---- groups ---- */
 
-/* Whether an input of a norm does nothing: it is absent, or a constant full of this number. */
-static bool is_idle(const rlx_idiom *p, const rlx_node_rec *norm, uint32_t at, double number) {
+/* Whether an input of a norm has no effect: it is absent, or a constant filled with this number. */
+static bool is_identity(const rlx_idiom *p, const rlx_node_rec *norm, uint32_t at, double number) {
   if (at >= norm->n_in || !norm->in[at]) return true;
   const rlx_node_rec *n = rlx_idiom_at(p, norm->in[at]);
   if (n->op != RLX_OP_constant) return false;
@@ -223,13 +223,13 @@ static bool is_idle(const rlx_idiom *p, const rlx_node_rec *norm, uint32_t at, d
   return true;
 }
 
-/* [N, C, ..] seen as [N, G, K], each row of K normalised, and given its shape back: that is a group_norm. */
+/* [N, C, ..] reshaped to [N, G, K], each row of K normalised, and reshaped back is a group_norm. */
 rlx_node rlx_idiom_group_norm(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *norm = rlx_idiom_at(p, n->in[0]);
   const rlx_dims *rows = &norm->type.shape, *shape = &n->type.shape;
   bool layer = norm->op == RLX_OP_layer_norm;
   if ((!layer && norm->op != RLX_OP_instance_norm) || p->uses.v[n->in[0]] != 1) return RLX_NONE;
-  if (!is_idle(p, norm, 1, 1) || !is_idle(p, norm, 2, 0) || rows->n != 3 || shape->n < 3) return RLX_NONE;
+  if (!is_identity(p, norm, 1, 1) || !is_identity(p, norm, 2, 0) || rows->n != 3 || shape->n < 3) return RLX_NONE;
   if (layer && rlx_axis_of(RLX_ATTRS(layer_norm, norm)->axis, 3) != 2) return RLX_NONE;
   const rlx_node_rec *split = rlx_idiom_at(p, norm->in[0]);
   int64_t groups = rows->v[1];
@@ -241,7 +241,7 @@ rlx_node rlx_idiom_group_norm(rlx_idiom *p, const rlx_node_rec *n) {
 
 /* ---- multiplied out ---- */
 
-/* x f and m f, where the idiom alone reads f. */
+/* x f and m f, where only the idiom reads f. */
 typedef struct two_products {
   rlx_node x, m, f;
 } two_products;
@@ -255,7 +255,7 @@ static bool read_two_products(const rlx_idiom *p, rlx_node a, rlx_node b, two_pr
   return false;
 }
 
-/* f = gamma / sqrt(var + eps), gamma perhaps absent; m the mean, which f's variance reads too. */
+/* f = gamma / sqrt(var + eps), gamma possibly absent; m is the mean, which the variance in f also reads. */
 static rlx_node norm_of_products(rlx_idiom *p, const rlx_node_rec *n, const two_products *y, rlx_node beta) {
   const rlx_node_rec *f = rlx_idiom_at(p, y->f);
   deviation v;
@@ -294,7 +294,7 @@ rlx_node rlx_idiom_norm_affine(rlx_idiom *p, const rlx_node_rec *n) {
 
 /* ---- softmax ---- */
 
-/* x of x - max(x) along one axis; and of e^(x - max(x)). */
+/* x of x - max(x) along one axis; and x of e^(x - max(x)). */
 static rlx_node read_below_max(const rlx_idiom *p, rlx_node id, uint32_t reads, int *axis) {
   const rlx_node_rec *n = rlx_idiom_inner(p, id, RLX_OP_sub, reads);
   uint32_t axes;
@@ -347,7 +347,7 @@ rlx_node rlx_idiom_log_softmax(rlx_idiom *p, const rlx_node_rec *n) {
 
 /* ---- between casts ---- */
 
-/* An op of f32 between casts from and to one half type is the op of that type. */
+/* An f32 op between casts from and to f16 (or bf16) is the op in that type. */
 rlx_node rlx_idiom_narrow(rlx_idiom *p, const rlx_node_rec *n) {
   static const rlx_op ops[] = {RLX_OP_layer_norm,  RLX_OP_rms_norm, RLX_OP_layer_norm_2d, RLX_OP_softmax,
                                RLX_OP_log_softmax, RLX_OP_gelu,     RLX_OP_gelu_approx,   RLX_OP_silu,

@@ -1,11 +1,13 @@
-/* Legalise: every node that the target does not support is replaced by its rewrite, and what the rewrite made is looked
- * at again in the next round, until nothing changes; what then remains unsupported runs on the host. A node of which no
- * part came to the target is better left whole: the host runs one op faster than its parts, and more exactly. So where that
- * happened, the rounds run once more without those rewrites.
+/* Legalisation: replaces nodes that the target does not support by their rewrites.
  *
- * A round is one walk that copies a graph. Each node remembers which source node it came from, so that the report can
- * say what became of each. Rewrites only ever go from composite to simpler ops, so a few rounds suffice; the bound is a
- * guard against a rewrite that would produce itself. */
+ * Rounds repeat until nothing changes, because a rewrite may produce nodes that the target does not support either.
+ * What then remains unsupported runs on the host. If the target runs no part of a rewritten node, the node is better
+ * left whole: the host runs one op faster than its parts, and more exactly. If there are such nodes, the rounds run
+ * once more without their rewrites.
+ *
+ * A round is one traversal that copies the graph. Each node keeps the source node that it came from, for the report.
+ * Rewrites go only from composite to simpler ops, so a few rounds suffice; the bound guards against a rewrite that
+ * produces itself. */
 #include "pass/legalise.h"
 
 #include <stdio.h>
@@ -17,7 +19,7 @@
 
 enum { MAX_ROUNDS = 12 };
 
-/* A graph on its way, and for each of its nodes the source node and why it is not native (NULL: it is). */
+/* A graph in progress, and for each of its nodes the source node and why it is not native (NULL: it is native). */
 typedef struct stage {
   rlx_graph *graph;
   RLX_ARRAY(rlx_node) origin;
@@ -27,7 +29,7 @@ typedef struct stage {
 
 typedef RLX_ARRAY(rlx_node) input_list; /* a node's inputs in the new graph */
 
-/* What decides: the target, and the rewrites there are. */
+/* The inputs of the pass: the target, and the table of rewrites. */
 typedef struct plan {
   rlx_pass_context *ctx;
   rlx_rewrite_table rewrites;
@@ -45,12 +47,12 @@ static bool ask(const rlx_pass_context *ctx, const rlx_graph *g, rlx_node id, co
   *why = NULL;
   if (!ctx->supports || rlx_op_table_has(rlx_graph_at(g, id)->op, RLX_TRAIT_LEAF)) return true;
   bool yes = ctx->supports(ctx->supports_user, g, id, why);
-  if (yes) *why = NULL; /* a callback may write its reason before it decides */
+  if (yes) *why = NULL; /* a callback may set a reason before it decides */
   else if (!*why) *why = "the target does not have this op";
   return yes;
 }
 
-/* Notes the origin of all nodes that were appended to `to` since the last note. */
+/* Records the origin of all nodes appended to `to` since the last call. */
 static rlx_status note(stage *to, rlx_node origin, const char *why) {
   while (to->origin.n < rlx_graph_end(to->graph))
     if (!rlx_array_push(&to->origin, origin) || !rlx_array_push(&to->why, why))
@@ -58,8 +60,8 @@ static rlx_status note(stage *to, rlx_node origin, const char *why) {
   return RLX_OK;
 }
 
-/* Whether the sizes of a tensor may be multiplied and permuted. Those of an empty one may be such that their product
- * overflows in another order; rewrites need not care, because such a node is not given to them. */
+/* Whether sizes of a tensor can be multiplied and permuted without overflow. Those of an empty tensor may overflow in
+ * another order; such nodes are not passed to rewrites. */
 static bool has_plain_sizes(const rlx_type *type) {
   int64_t n = 1;
   for (int i = 0; i < type->shape.n; i++)
@@ -73,7 +75,7 @@ static bool is_rewritable(const rlx_graph *g, const rlx_node_rec *n) {
   return plain;
 }
 
-/* Tries the rewrite of node `id`: *replaced is what stands for it now, or 0 with *why perhaps set. */
+/* Tries the rewrite of node `id`: *replaced is the new node, or 0 with *why possibly set. */
 static rlx_status rewrite_node(rlx_rewrite_fn rewrite, const rlx_graph *from, rlx_node id, stage *to,
                                const rlx_node *map, input_list *in, rlx_node *replaced, const char **why) {
   const rlx_node_rec *n = rlx_graph_at(from, id);
@@ -92,7 +94,7 @@ static rlx_status rewrite_node(rlx_rewrite_fn rewrite, const rlx_graph *from, rl
                   rlx_dtype_name(n->type.dtype), RLX_DIMS_TEXT(n->type.shape));
 }
 
-/* Appends node `id` of `from` or its rewrite; map is kept up to date. */
+/* Appends node `id` of `from`, or its rewrite, and updates map. */
 static rlx_status step(const plan *p, const stage *from, rlx_node id, stage *to, rlx_node *map, input_list *in) {
   const rlx_node_rec *n = rlx_graph_at(from->graph, id);
   const char *why;
@@ -132,7 +134,7 @@ static rlx_status run_rounds(const rlx_graph *in, const plan *p, stage *current)
   for (rlx_node id = 0; id < rlx_graph_end(in); id++)
     if (!rlx_array_push(&current->origin, id) || !rlx_array_push(&current->why, NULL))
       return RLX_FAIL(RLX_NO_MEMORY, "legalise");
-  bool changed = p->ctx->supports != NULL; /* a target that has everything leaves nothing to do */
+  bool changed = p->ctx->supports != NULL; /* a target that supports everything needs no rewrite */
   for (int round = 0; changed && round < MAX_ROUNDS; round++) {
     stage next = {0};
     rlx_status s = run_round(p, current, &next);
@@ -149,9 +151,9 @@ static rlx_status run_rounds(const rlx_graph *in, const plan *p, stage *current)
                  : RLX_OK;
 }
 
-/* ---- what is better left whole ---- */
+/* ---- nodes that are better left whole ---- */
 
-/* Marks the source nodes that were rewritten and of which the target runs nothing; views are nobody's work. */
+/* Marks rewritten source nodes none of whose parts the target runs; views do not count. */
 static rlx_status find_whole(const rlx_graph *in, const stage *final, bool **whole, bool *any) {
   uint32_t end = rlx_graph_end(in);
   uint32_t *parts = rlx_mem_calloc(end, sizeof *parts);
@@ -175,7 +177,7 @@ static rlx_status find_whole(const rlx_graph *in, const stage *final, bool **who
   return RLX_OK;
 }
 
-/* The rounds, and where it is better, the rounds again, from the same beginning. */
+/* Runs the rounds, and if some nodes are better left whole, runs them again from the start. */
 static rlx_status run_all(const rlx_graph *in, plan *p, stage *current) {
   bool *whole = NULL, any = false;
   rlx_pass_context *ctx = p->ctx;
@@ -198,12 +200,12 @@ static rlx_status run_all(const rlx_graph *in, plan *p, stage *current) {
 
 /* ---- the report ---- */
 
-/* What a node became is told without the constants that came with it. */
+/* The report omits constants that a rewrite added. */
 static bool is_reported(const rlx_graph *final, rlx_node id) {
   return !rlx_op_table_has(rlx_graph_at(final, id)->op, RLX_TRAIT_LEAF);
 }
 
-/* Groups the final nodes by the source node they came from: count, give each a range, fill. */
+/* Groups the final nodes by their source node: counts, assigns ranges, fills. */
 static rlx_status fill_report(const rlx_graph *in, const stage *final, rlx_report *r) {
   uint32_t end = rlx_graph_end(in), final_end = rlx_graph_end(final->graph);
   rlx_report_deinit(r);
@@ -245,7 +247,7 @@ static rlx_status fill_report(const rlx_graph *in, const stage *final, rlx_repor
   return RLX_OK;
 }
 
-/* All nodes that would run on the host: each to the log, and as many as fit into the message. */
+/* Reports all nodes that would run on the host: each in the log, and as many as fit in the message. */
 static rlx_status refuse_host(const stage *final) {
   char list[400] = "";
   size_t used = 0, count = 0, reported = 0;

@@ -1,4 +1,4 @@
-/* rlx_optimize: the pipeline as callers see it. */
+/* rlx_optimize: selects and runs the passes. */
 #include <string.h>
 
 #include "base/budget.h"
@@ -34,7 +34,7 @@ static rlx_status unknown_pass(const char *name, size_t n) {
   return RLX_FAIL(RLX_NOT_FOUND, "there is no pass '%.*s'; there are: %s", (int)(n < 64 ? n : 64), name, names);
 }
 
-/* The next name of a comma-separated list, without blanks around it; false at the end. Empty names do not count. */
+/* The next name of a comma-separated list, trimmed; false at the end. Empty names are skipped. */
 static bool next_name(const char **list, const char **name, size_t *n) {
   const char *p = *list;
   p += strspn(p, ", \t\n");
@@ -71,7 +71,7 @@ static rlx_status leave_out(const char *text, pass_list *list) {
   return RLX_OK;
 }
 
-/* Forbidding host execution is what legalise checks: without it the promise would be empty. */
+/* forbid_host is checked by legalise, so it requires that pass. */
 static rlx_status check_forbid(const rlx_optimize_options *o, const pass_list *list) {
   bool legalises = false;
   for (size_t i = 0; i < list->n; i++) legalises = legalises || list->v[i]->run == rlx_pass_legalise;
@@ -171,7 +171,7 @@ rlx_status rlx_optimize_stoppable(const rlx_graph *g, const rlx_optimize_options
   return s;
 }
 
-/* ---- looking at the result ---- */
+/* ---- queries of the result ---- */
 
 const rlx_graph *rlx_optimized_graph(const rlx_optimized *o) { return o ? o->graph : NULL; }
 rlx_node rlx_optimized_origin(const rlx_optimized *o, rlx_node source) {

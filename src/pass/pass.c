@@ -1,4 +1,4 @@
-/* The table of passes and how one is run. */
+/* The table of passes, and running one. */
 #include "pass/pass.h"
 
 #include "base/log.h"
@@ -26,8 +26,8 @@ rlx_status rlx_pass_run(const rlx_pass *pass, const rlx_graph *in, rlx_pass_cont
   return RLX_OK;
 }
 
-/* What legalise rewrote has constants to compute, twins of what was there and leftovers. The three passes that only
- * ever take nodes away are safe behind it: simplify might build a node that the target lacks. */
+/* Rewrites leave constants to fold, duplicates and dead nodes. The three passes used here only remove nodes, which is
+ * safe after legalise; simplify could create a node that the target lacks. */
 rlx_status rlx_pass_cleanup(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out) {
   static const rlx_pass fold = {"fold", "", rlx_pass_fold}, dedupe = {"dedupe", "", rlx_pass_dedupe};
   rlx_graph *folded, *merged;

@@ -1,4 +1,4 @@
-/* The dispatch report: for each node that came to legalise, whether the target runs it itself, what it was rewritten
+/* The dispatch report: for each input node of legalise, whether the target runs it natively, what it was rewritten
  * into, or that it runs on the host, and why. */
 #ifndef RLX_PASS_REPORT_H
 #define RLX_PASS_REPORT_H
@@ -10,12 +10,12 @@ typedef enum rlx_how { RLX_HOW_LEAF, RLX_HOW_NATIVE, RLX_HOW_REWRITTEN, RLX_HOW_
 
 typedef struct rlx_report_row {
   rlx_how how;
-  const char *why;       /* of host, or of why the target did not take the node as it was; may be NULL */
-  uint32_t first, count; /* what it became: rlx_report.into[first ..], ops of the final nodes */
+  const char *why;       /* why it runs on the host or was rewritten; may be NULL */
+  uint32_t first, count; /* its final nodes' ops: rlx_report.into[first ..] */
 } rlx_report_row;
 
 struct rlx_report {
-  rlx_graph *graph;               /* as it came to legalise: the rows' nodes */
+  rlx_graph *graph;               /* the input of legalise: the rows' nodes */
   RLX_ARRAY(rlx_report_row) rows; /* by node id */
   RLX_ARRAY(struct rlx_report_into {
     rlx_op op;
@@ -23,7 +23,7 @@ struct rlx_report {
   })
   into;
   uint32_t native, rewritten, host;
-  uint32_t partly; /* of the rewritten: some of what they became runs on the host */
+  uint32_t partly; /* rewritten nodes of which some parts run on the host */
 };
 typedef struct rlx_report rlx_report;
 

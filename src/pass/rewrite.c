@@ -1,4 +1,4 @@
-/* The table from composite op to its rewrite, stamped out of rewrites.def: a rewrite nobody wrote is a link error. */
+/* The table of rewrites by composite op, generated from rewrites.def: a missing rewrite is a link error. */
 #include "pass/pass.h"
 
 #define REWRITE(op) rlx_node rlx_rewrite_##op(rlx_rewrite *r);

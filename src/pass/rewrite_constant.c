@@ -1,5 +1,5 @@
-/* Constants that a rewrite computes: tables of angles, places to read, decoded codes. Each is a function of its
- * element's number, called once per element and stored by the rules of cast. */
+/* Constants that a rewrite computes: tables of angles, positions to read, decoded codes. Each is a function of the
+ * element's index, called once per element and stored by the rules of cast. */
 #include "ir/walk.h"
 #include "pass/rewrite.h"
 

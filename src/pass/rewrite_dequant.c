@@ -1,9 +1,9 @@
 /* Rewrites of products with packed and integer weights.
  *
- * dequant_matmul becomes a decoded f32 weight and a matmul; all of the decoding depends on weights alone, so it moves
- * to load time. The 8-bit products have no integer matmul to stand on: they are done in floats of a type in which every
- * partial sum is an exact integer (f32 while the sums stay below 2^24, else f64), so the i32 that an accumulator would
- * hold comes out to the bit. What follows is the reference's arithmetic, in f64 as there. */
+ * dequant_matmul becomes a decoded f32 weight and a matmul; the decoding depends on weights alone, so hoist moves it to
+ * load time. The 8-bit products use float matmuls, because there is no integer one: in a type in which every partial
+ * sum is an exact integer (f32 while the sums stay below 2^24, else f64), so the result equals that of an i32
+ * accumulator. The requantisation repeats the reference's arithmetic, in f64. */
 #include "pass/rewrite.h"
 #include "quant/codes.h"
 
@@ -24,13 +24,13 @@ static double value_e2m1(const void *user, int64_t code) {
   return (double)rlx_e2m1_to_f32((uint8_t)code);
 }
 
-/* Codes looked up in the table of all n that there are. */
+/* Looks codes up in a table of all n values. */
 static rlx_node look_up(const rlx_rewrite *r, rlx_node codes, int64_t n, double (*value)(const void *, int64_t)) {
   rlx_node table = rlx_rewrite_constant(r, RLX_F32, RLX_DIMS(n), value, NULL);
   return rlx_op_gather(r->to, table, as_type(r, codes, RLX_I32), 0);
 }
 
-/* The 4-bit codes of w [ceil(k / 2), n] as i32 [k, n]: two to a byte along k, the low half first. */
+/* The 4-bit codes of w [ceil(k / 2), n] as i32 [k, n]: two per byte along k, the low nibble first. */
 static rlx_node nibbles(const rlx_rewrite *r, rlx_node w, int64_t k) {
   rlx_graph *g = r->to;
   rlx_dims shape = shape_of(r, w), apart = RLX_DIMS(shape.v[0], 1, shape.v[1]);
@@ -42,10 +42,10 @@ static rlx_node nibbles(const rlx_rewrite *r, rlx_node w, int64_t k) {
   return k == 2 * shape.v[0] ? codes : rlx_op_narrow(g, codes, 0, 0, k);
 }
 
-/* v [parts, n], one row for `block` elements of k, ready to meet [k, n]. */
+/* v [parts, n], one row per `block` elements of k, expanded to broadcast with [k, n]. */
 static rlx_node over_blocks(const rlx_rewrite *r, rlx_node v, int64_t parts, int64_t n, int64_t block, int64_t k) {
   rlx_graph *g = r->to;
-  if (parts < 2) return v; /* it broadcasts */
+  if (parts < 2) return v; /* it broadcasts already */
   rlx_node each = rlx_op_expand(g, rlx_op_reshape(g, v, RLX_DIMS(parts, 1, n)), RLX_DIMS(parts, block, n));
   rlx_node all = rlx_op_reshape(g, each, RLX_DIMS(parts * block, n)); /* block < k, so below 2 k */
   return parts * block == k ? all : rlx_op_narrow(g, all, 0, 0, k);
@@ -83,7 +83,7 @@ rlx_node rlx_rewrite_dequant_matmul(rlx_rewrite *r) {
 
 /* ---- 8-bit integers ---- */
 
-/* The places of the inputs that q_matmul and q_conv2d have in common. */
+/* The indices of the inputs that q_matmul and q_conv2d share. */
 enum { IN_A, IN_B, IN_A_SCALE, IN_B_SCALE, IN_Y_SCALE, IN_A_ZERO, IN_B_ZERO, IN_Y_ZERO, IN_BIAS };
 
 /* The largest |code - zero| of an input. */
@@ -91,13 +91,13 @@ static double reach(const rlx_rewrite *r, uint32_t codes, uint32_t zero) {
   return dtype_of(r, r->in[codes]) == RLX_I8 && !input_of(r, zero) ? 128 : 255;
 }
 
-/* A bound of the sums of `terms` products, and the type that is exact up to it; RLX_DTYPE_UNKNOWN if none is. */
+/* An upper bound of the sums of `terms` products, and the type that is exact up to it; RLX_DTYPE_UNKNOWN if none is. */
 static rlx_dtype exact_type(const rlx_rewrite *r, double terms, double *bound) {
   *bound = terms * reach(r, IN_A, IN_A_ZERO) * reach(r, IN_B, IN_B_ZERO);
   return *bound <= 0x1p24 ? RLX_F32 : *bound <= 0x1p52 ? RLX_F64 : RLX_DTYPE_UNKNOWN;
 }
 
-/* What is given once per channel, ready to meet a tensor whose channel axis has rank - 1 axes behind it. */
+/* A per-channel vector, reshaped to broadcast with a tensor that has rank - 1 axes after its channel axis. */
 static rlx_node per_channel(const rlx_rewrite *r, rlx_node v, int rank) {
   return v && shape_of(r, v).n == 1 && rank > 1 ? along_axis(r, v, 0, rank) : v;
 }
@@ -108,8 +108,8 @@ static rlx_node centred(const rlx_rewrite *r, uint32_t codes, uint32_t zero, int
   return at ? rlx_op_sub(r->to, x, rlx_op_cast(r->to, at, type)) : x;
 }
 
-/* Exact float sums to the result. The bias is added as i32, which wraps where an accumulator would; sums that long are
- * wrapped before. */
+/* Converts exact float sums to the result. The bias is added in i32, which wraps as an accumulator would; larger sums
+ * are wrapped before. */
 static rlx_node requantise(const rlx_rewrite *r, rlx_node sums, double bound, int rank) {
   rlx_graph *g = r->to;
   rlx_node bias = per_channel(r, input_of(r, IN_BIAS), rank), y_zero = input_of(r, IN_Y_ZERO);
@@ -136,7 +136,7 @@ rlx_node rlx_rewrite_q_matmul(rlx_rewrite *r) {
   return requantise(r, rlx_op_matmul(r->to, left, right), bound, 1);
 }
 
-/* Padding holds x_zero, which is 0 once centred. */
+/* Padding is x_zero, which is 0 once centred. */
 rlx_node rlx_rewrite_q_conv2d(rlx_rewrite *r) {
   const rlx_attrs_q_conv2d *attrs = RLX_ATTRS(q_conv2d, r->node);
   rlx_dims w = shape_of(r, r->in[IN_B]);

@@ -1,8 +1,8 @@
-/* Rewrites of the fused ops: back into what they were made of.
+/* Rewrites of the fused ops into the ops they were made of.
  *
- * A fused op rounds once, at its end; so do these, by working in f32 where the type is narrower. Weights stay as they
- * are: a matmul with a wide left side takes narrow and block-type weights. fused_swiglu is element-wise, rounds where
- * its two parts would have, and so is not widened. */
+ * A fused op rounds once, at its end; so do these, by computing in f32 if the type is narrower. Weights are not
+ * widened: a matmul with an f32 left side takes f16, bf16 and block-type weights. fused_swiglu is element-wise and
+ * rounds where its two parts would, so it is not widened. */
 #include "ir/act.h"
 #include "pass/rewrite.h"
 
@@ -42,8 +42,8 @@ rlx_node rlx_rewrite_fused_conv_bias_act(rlx_rewrite *r) {
   return as_result(r, activate(r, a->act, y));
 }
 
-/* layer_norm does not see a constant added to a row, so x's mean is taken off first: then the sum keeps the digits that
- * a row far from zero would lose. */
+/* layer_norm is invariant to a constant added to a row, so x's mean is subtracted first: the sum then keeps the digits
+ * that a row far from zero would lose. */
 rlx_node rlx_rewrite_fused_residual_norm(rlx_rewrite *r) {
   const rlx_attrs_fused_residual_norm *attrs = RLX_ATTRS(fused_residual_norm, r->node);
   rlx_graph *g = r->to;
@@ -74,7 +74,7 @@ rlx_node rlx_rewrite_fused_norm_gate_up(rlx_rewrite *r) {
   return gate_and_up(r, normed_rows(r, attrs->eps), attrs->trans_b, attrs->act);
 }
 
-/* `heads` heads of qkv [B, S, ..], from element `from` of each row on. */
+/* `heads` heads of qkv [B, S, ..], starting at element `from` of each row. */
 static rlx_node heads_from(const rlx_rewrite *r, rlx_node qkv, int64_t from, int64_t heads, int64_t size) {
   rlx_dims x = r->type->shape;
   return rlx_op_reshape(r->to, rlx_op_narrow(r->to, qkv, 2, from * size, heads * size),

@@ -1,12 +1,12 @@
-/* Rewrites of the float matrix products: dot_general, lora_matmul, and the products with the experts of a mixture.
+/* Rewrites of the float matrix products: dot_general, lora_matmul, and products with the experts of a mixture.
  *
- * They all end in matmul. dot_general brings its axes into the order matmul wants; an expert product fetches a matrix
- * for every row. Packed and integer weights are in rewrite_dequant.c. */
+ * They all end in matmul. dot_general permutes its axes to matmul's order; an expert product gathers a matrix for every
+ * row. Packed and integer weights are in rewrite_dequant.c. */
 #include "pass/rewrite.h"
 
 /* ---- dot_general ---- */
 
-/* The axes of one operand by what becomes of them. */
+/* The axes of one operand by role. */
 typedef struct roles {
   rlx_dims batch, summed, rest;
 } roles;
@@ -50,7 +50,7 @@ static int64_t size_of(const rlx_rewrite *r, rlx_node x, const rlx_dims *axes) {
   return n;
 }
 
-/* x as matrices [batch, rows, columns], each of them all axes of a list as one; without batch axes one matrix. */
+/* x as matrices [batch, rows, columns], each the product of a list of axes; without batch axes a single matrix. */
 static rlx_node as_matrices(const rlx_rewrite *r, rlx_node x, const rlx_dims *batch, const rlx_dims *rows,
                             const rlx_dims *columns) {
   rlx_dims order = join(batch, rows, columns);
@@ -59,7 +59,7 @@ static rlx_node as_matrices(const rlx_rewrite *r, rlx_node x, const rlx_dims *ba
   return rlx_op_reshape(r->to, in_order(&order) ? x : rlx_op_transpose(r->to, x, order), shape);
 }
 
-/* The result's axes are batch, rest of a, rest of b: the order in which matmul leaves them. */
+/* The result's axes are batch, rest of a, rest of b: the order that matmul produces. */
 rlx_node rlx_rewrite_dot_general(rlx_rewrite *r) {
   const rlx_attrs_dot_general *attrs = RLX_ATTRS(dot_general, r->node);
   if (is_empty(r)) return nothing(r);
@@ -75,7 +75,7 @@ rlx_node rlx_rewrite_dot_general(rlx_rewrite *r) {
 
 /* ---- lora_matmul ---- */
 
-/* x w + scale (x a) b. Only x is widened: a narrow weight beside a wide x is a weight type that matmul takes. */
+/* x w + scale (x a) b. Only x is widened: with an f32 x, f16 and bf16 are weight types that matmul takes. */
 rlx_node rlx_rewrite_lora_matmul(rlx_rewrite *r) {
   const rlx_attrs_lora_matmul *attrs = RLX_ATTRS(lora_matmul, r->node);
   rlx_graph *g = r->to;
@@ -100,7 +100,7 @@ static rlx_node each_row_times(const rlx_rewrite *r, rlx_node x, rlx_node w, boo
   return rlx_op_reshape(r->to, product(r, rows, w, trans_b), r->type->shape);
 }
 
-/* The matrices are copied, one per row: right for the few rows of a decoding step, not for a long prompt. */
+/* The matrices are copied, one per row: suitable for the few rows of a decode step, not for a long prompt. */
 rlx_node rlx_rewrite_grouped_matmul(rlx_rewrite *r) {
   rlx_node x = r->in[0], w = r->in[1];
   if (is_too_large(r, elements_of(r, w, r->type->shape.v[0])))
@@ -109,7 +109,7 @@ rlx_node rlx_rewrite_grouped_matmul(rlx_rewrite *r) {
   return each_row_times(r, x, chosen, RLX_ATTRS(grouped_matmul, r->node)->trans_b);
 }
 
-/* Decodes the experts that the rows chose, or all of them where there are fewer. */
+/* Decodes the experts that the rows selected, or all of them if there are fewer. */
 rlx_node rlx_rewrite_dequant_grouped_matmul(rlx_rewrite *r) {
   bool trans_b = RLX_ATTRS(dequant_grouped_matmul, r->node)->trans_b;
   rlx_node x = r->in[0], w = r->in[1], idx = r->in[2];
@@ -120,7 +120,7 @@ rlx_node rlx_rewrite_dequant_grouped_matmul(rlx_rewrite *r) {
   return rlx_op_grouped_matmul(r->to, x, rlx_op_dequant_moe_weights(r->to, w, RLX_NONE, RLX_F32), idx, trans_b);
 }
 
-/* Gathered rows of a block type come out decoded, as f32. */
+/* A gather of rows of a block type decodes them to f32. */
 rlx_node rlx_rewrite_dequant_moe_weights(rlx_rewrite *r) {
   rlx_node w = r->in[0], idx = input_of(r, 1);
   return as_result(r, idx ? rlx_op_gather(r->to, w, plain_index(r, idx), 0) : w);

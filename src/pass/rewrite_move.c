@@ -1,12 +1,13 @@
-/* Rewrites of the composites that move elements, and of those that place them by index.
+/* Rewrites of the composites that move elements, and of those that depend on positions.
  *
- * Moves become reshape, transpose, expand, slice and concat, so every element keeps its bits. What depends on a place
- * (one_hot, trilu) compares coordinates and chooses. */
+ * Moves become reshape, transpose, expand, slice and concat, so every element keeps its bits. Ops that depend on the
+ * position (one_hot, trilu) compare coordinates and select. */
 #include "pass/rewrite.h"
 
 /* ---- moves ---- */
 
-/* Axis by axis: seen as [before, 1, axis and behind], the middle repeats. Two axes at a time would pass rank 8. */
+/* Axis by axis: reshaped to [before, 1, axis and after], the middle axis is expanded. Two axes at a time would exceed
+ * rank 8. */
 rlx_node rlx_rewrite_tile(rlx_rewrite *r) {
   const rlx_dims *reps = &RLX_ATTRS(tile, r->node)->reps;
   rlx_graph *g = r->to;
@@ -22,7 +23,7 @@ rlx_node rlx_rewrite_tile(rlx_rewrite *r) {
   return x;
 }
 
-/* A slice that walks back, from the last element to the one before the first. */
+/* A slice with step -1, from the last element to the first. */
 rlx_node rlx_rewrite_reverse(rlx_rewrite *r) {
   const rlx_dims *axes = &RLX_ATTRS(reverse, r->node)->axes, *shape = &r->type->shape;
   rlx_op_slice_desc back = {RLX_OP_SLICE_DESC_INIT, .axes = *axes};
@@ -35,7 +36,7 @@ rlx_node rlx_rewrite_reverse(rlx_rewrite *r) {
   return back.axes.n ? rlx_op_slice(r->to, r->in[0], &back) : r->in[0];
 }
 
-/* Per axis, the part that leaves at the end comes in at the start. */
+/* Per axis, the part shifted out at the end is prepended. */
 rlx_node rlx_rewrite_roll(rlx_rewrite *r) {
   const rlx_attrs_roll *a = RLX_ATTRS(roll, r->node);
   rlx_graph *g = r->to;
@@ -51,7 +52,7 @@ rlx_node rlx_rewrite_roll(rlx_rewrite *r) {
   return x;
 }
 
-/* [N, C, H b, W b]: both places within a block go before the channel. */
+/* [N, C, H b, W b]: both positions within a block move before the channel. */
 rlx_node rlx_rewrite_space_to_depth(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_dims x = shape_of(r, r->in[0]);
@@ -60,7 +61,7 @@ rlx_node rlx_rewrite_space_to_depth(rlx_rewrite *r) {
   return rlx_op_reshape(g, rlx_op_transpose(g, blocks, RLX_DIMS(0, 3, 5, 1, 2, 4)), r->type->shape);
 }
 
-/* The way back: the channel is [b, b, C] (dcr) or [C, b, b] (crd). */
+/* The inverse: the channel is [b, b, C] (dcr) or [C, b, b] (crd). */
 rlx_node rlx_rewrite_depth_to_space(rlx_rewrite *r) {
   const rlx_attrs_depth_to_space *a = RLX_ATTRS(depth_to_space, r->node);
   rlx_graph *g = r->to;
@@ -72,18 +73,18 @@ rlx_node rlx_rewrite_depth_to_space(rlx_rewrite *r) {
   return rlx_op_reshape(g, rlx_op_transpose(g, rlx_op_reshape(g, r->in[0], view), perm), r->type->shape);
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 rlx_node rlx_rewrite_scatter_add(rlx_rewrite *r) {
   int64_t axis = RLX_ATTRS(scatter_add, r->node)->axis;
   return rlx_op_scatter_elements(r->to, r->in[0], r->in[1], r->in[2], axis, RLX_SCATTER_ADD);
 }
 
-/* Coordinates up to this size. */
+/* The type for coordinates up to this size. */
 static rlx_dtype coordinate_type(int64_t max) { return max < INT32_MAX ? RLX_I32 : RLX_I64; }
 
-/* Whether a coordinate along the new axis is the index, of which a negative one counts from the end. What is out of
- * range equals no coordinate, and a sum that wraps is one that is not chosen. */
+/* Compares the coordinate along the new axis with the index; a negative index counts from the end. An index out of
+ * range equals no coordinate, and a sum that wraps is not selected. */
 rlx_node rlx_rewrite_one_hot(rlx_rewrite *r) {
   const rlx_attrs_one_hot *a = RLX_ATTRS(one_hot, r->node);
   rlx_graph *g = r->to;
@@ -96,7 +97,7 @@ rlx_node rlx_rewrite_one_hot(rlx_rewrite *r) {
   return rlx_op_where(g, hit, cast_scalar(r, a->to, a->on), cast_scalar(r, a->to, a->off));
 }
 
-/* Column against row + k. A diagonal outside the matrix is as good as one just outside. */
+/* Compares column with row + k. A diagonal outside the matrix is clamped to just outside. */
 rlx_node rlx_rewrite_trilu(rlx_rewrite *r) {
   const rlx_attrs_trilu *a = RLX_ATTRS(trilu, r->node);
   rlx_graph *g = r->to;

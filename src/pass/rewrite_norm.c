@@ -1,8 +1,8 @@
 /* Rewrites of the norms and of softmax.
  *
- * They lead into one another: a norm of channels is a layer_norm after a reshape or a transpose, a softmax over any axis
- * one over the last, and only the two norms of last axes and the softmax of the last axis are taken apart. So a target
- * that has those few has all of them. */
+ * They build on each other: a norm of channels becomes a layer_norm with a reshape or a transpose, a softmax over any
+ * axis becomes one over the last. Only the two norms over last axes and the softmax over the last axis are decomposed
+ * further, so a target that has those few supports all of them. */
 #include "pass/rewrite.h"
 
 /* x gamma + beta, either of which may be absent. */
@@ -20,8 +20,8 @@ static rlx_dims axes_from(int64_t axis, int rank) {
   return axes;
 }
 
-/* sqrt(mean(d^2) + eps). Squares of f32 overflow from 2^64 on, which the reference's do not: there the mean is taken of
- * d / 2^70, beside which eps is nothing. */
+/* sqrt(mean(d^2) + eps). Squares of f32 overflow from 2^64 on, unlike the reference's. There the mean is taken of d /
+ * 2^70, to which eps contributes nothing. */
 static rlx_node deviation_of(const rlx_rewrite *r, rlx_node d, rlx_dims axes, double eps) {
   rlx_graph *g = r->to;
   rlx_node variance = rlx_op_add(g, rlx_op_reduce_mean(g, rlx_op_mul(g, d, d), axes, true), scalar(r, d, eps));
@@ -33,14 +33,14 @@ static rlx_node deviation_of(const rlx_rewrite *r, rlx_node d, rlx_dims axes, do
   return rlx_op_where(g, in_range, deviation, rlx_op_mul(g, huge, scalar(r, d, 0x1p70)));
 }
 
-/* d / deviation gamma + beta. gamma and beta have the last axes' shape, so they broadcast as they are. */
+/* d / deviation gamma + beta. gamma and beta have the last axes' shape, so they broadcast. */
 static rlx_node scale_to_unit(const rlx_rewrite *r, rlx_node d, rlx_dims axes, double eps) {
   rlx_node y = rlx_op_div(r->to, d, deviation_of(r, d, axes, eps));
   return as_result(r, affine(r, y, wide_input(r, 1), wide_input(r, 2)));
 }
 
-/* The mean is rounded, and of values far from zero it is off by a visible part of their deviation; what is left then
- * has a small mean of its own, which is subtracted too. */
+/* The mean is rounded; for values far from zero the error is a visible part of their deviation. The remainder then has
+ * a small mean of its own, which is subtracted as well. */
 rlx_node rlx_rewrite_layer_norm(rlx_rewrite *r) {
   const rlx_attrs_layer_norm *a = RLX_ATTRS(layer_norm, r->node);
   rlx_graph *g = r->to;
@@ -57,7 +57,7 @@ rlx_node rlx_rewrite_rms_norm(rlx_rewrite *r) {
 
 /* ---- [N, C, ..] ---- */
 
-/* Channels go last and come back. */
+/* Transposes the channels to the last axis and back. */
 rlx_node rlx_rewrite_layer_norm_2d(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_node last = rlx_op_transpose(g, r->in[0], RLX_DIMS(0, 2, 3, 1));
@@ -65,8 +65,8 @@ rlx_node rlx_rewrite_layer_norm_2d(rlx_rewrite *r) {
   return rlx_op_transpose(g, y, RLX_DIMS(0, 3, 1, 2));
 }
 
-/* Each group of a sample is a row. gamma and beta go by channel, so they come after, and the whole is in the work type:
- * a layer_norm in f16 would round before them. */
+/* Each group of a sample is a row. gamma and beta apply per channel, so they come afterwards, and everything is in the
+ * work type: a layer_norm in f16 would round before them. */
 static rlx_node norm_groups(const rlx_rewrite *r, int64_t groups, double eps) {
   rlx_graph *g = r->to;
   const rlx_dims *shape = &r->type->shape;
@@ -111,7 +111,7 @@ static rlx_node swap_last(const rlx_rewrite *r, rlx_node x, int axis, int rank) 
 
 typedef rlx_node (*soft_fn)(rlx_graph *g, rlx_node x, int64_t axis);
 
-/* Another axis goes last and comes back; of the last, e^d / sum or d - log(sum) with d = x - max. */
+/* Transposes another axis to the last and back. For the last axis: e^d / sum or d - log(sum) with d = x - max. */
 static rlx_node soft(const rlx_rewrite *r, int64_t axis_attr, soft_fn fn, bool logarithm) {
   rlx_graph *g = r->to;
   int rank = r->type->shape.n, axis = rlx_axis_of(axis_attr, rank);

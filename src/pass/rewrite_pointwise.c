@@ -1,16 +1,15 @@
-/* Rewrites of the element-wise composites: activations, fma, clamp, quantise and dequantise, regions.
+/* Rewrites of the element-wise composites: activations, fma, clamp, quantize and dequantize, regions.
  *
- * Each is its formula in unary.def or ops.def said with the primitives exp, log, tanh, erf, max, where and arithmetic.
- * Forms are chosen so that nothing cancels (but for gelu, whose 1 + erf has no other form) and nothing overflows that
- * does not in the reference, which computes in double; infinities and NaN come out as there. */
+ * Each is its formula in unary.def or ops.def in terms of exp, log, tanh, erf, max, where and arithmetic. The forms
+ * avoid cancellation (except in gelu, whose 1 + erf has no other form) and overflow where the reference, which computes
+ * in double, has none. Infinities and NaN agree with the reference. */
 #include <math.h>
 
 #include "pass/rewrite.h"
 
-/* ---- what several formulas need ---- */
+/* ---- shared by several formulas ---- */
 
-/* log(1 + u) for u >= 0, to the last bits also where u is small: what 1 + u loses, the quotient u / ((1 + u) - 1) puts
- * back. */
+/* log(1 + u) for u >= 0, accurate even if u is small: the quotient u / ((1 + u) - 1) corrects what 1 + u loses. */
 static rlx_node log_of_one_plus(const rlx_rewrite *r, rlx_node u) {
   rlx_graph *g = r->to;
   rlx_node one = scalar(r, u, 1), w = rlx_op_add(g, u, one);
@@ -18,7 +17,7 @@ static rlx_node log_of_one_plus(const rlx_rewrite *r, rlx_node u) {
   return rlx_op_where(g, rlx_op_eq(g, w, one), u, rlx_op_mul(g, rlx_op_log(g, w), ratio));
 }
 
-/* e^x - 1 for x <= 0: 2 t / (1 - t) with t = tanh(x / 2), where nothing cancels. */
+/* e^x - 1 for x <= 0: 2 t / (1 - t) with t = tanh(x / 2), without cancellation. */
 static rlx_node exp_minus_one(const rlx_rewrite *r, rlx_node x) {
   rlx_graph *g = r->to;
   rlx_node t = rlx_op_tanh(g, rlx_op_mul(g, x, scalar(r, x, 0.5)));
@@ -74,7 +73,7 @@ rlx_node rlx_rewrite_softplus(rlx_rewrite *r) {
   return as_result(r, rlx_op_add(g, rlx_op_max(g, x, scalar(r, x, 0)), log_of_one_plus(r, u)));
 }
 
-/* With e = e^x, tanh(log(1 + e)) = n / (n + 2) where n = e (e + 2). From x = 20 on it is 1 in every type. */
+/* With e = e^x, tanh(log(1 + e)) = n / (n + 2) with n = e (e + 2). From x = 20 on it is 1 in every type. */
 rlx_node rlx_rewrite_mish(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_node x = wide_input(r, 0), two = scalar(r, x, 2);
@@ -104,7 +103,7 @@ rlx_node rlx_rewrite_hard_sigmoid(rlx_rewrite *r) {
   return as_result(r, rlx_op_clamp(g, line, 0, 1));
 }
 
-/* The quotient first: x times 6 may overflow where x does not. */
+/* The quotient first: x times 6 may overflow though x does not. */
 rlx_node rlx_rewrite_hard_swish(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_node x = wide_input(r, 0);
@@ -126,16 +125,16 @@ rlx_node rlx_rewrite_tan(rlx_rewrite *r) {
 
 rlx_node rlx_rewrite_reciprocal(rlx_rewrite *r) { return rlx_op_div(r->to, scalar(r, r->in[0], 1), r->in[0]); }
 
-/* An fma is asked for where the product's rounding would show, so the product is taken in a type that holds it exactly:
- * f32 for the half types, f64 for f32. For f64 there is none, and the product is rounded. */
+/* An fma is used where the product's rounding would show, so the product is computed in a type that holds it exactly:
+ * f32 for f16 and bf16, f64 for f32. For f64 there is none, and the product is rounded. */
 rlx_node rlx_rewrite_fma(rlx_rewrite *r) {
   rlx_dtype exact = r->type->dtype == RLX_F16 || r->type->dtype == RLX_BF16 ? RLX_F32 : RLX_F64;
   rlx_node a = as_type(r, r->in[0], exact), b = as_type(r, r->in[1], exact), c = as_type(r, r->in[2], exact);
   return as_result(r, rlx_op_add(r->to, rlx_op_mul(r->to, a, b), c));
 }
 
-/* In the node's own type: a bound rounded to it takes and leaves the same values. Infinite bounds take nothing; a bound
- * of an integer is rounded inward and saturated. */
+/* In the node's own type: rounding a bound to it does not change which values are clamped. Infinite bounds are skipped;
+ * an integer's bound is rounded inward and saturated. */
 rlx_node rlx_rewrite_clamp(rlx_rewrite *r) {
   const rlx_attrs_clamp *a = RLX_ATTRS(clamp, r->node);
   rlx_dtype t = r->type->dtype;
@@ -148,7 +147,7 @@ rlx_node rlx_rewrite_clamp(rlx_rewrite *r) {
 
 /* ---- codes ---- */
 
-/* Scale or zero point as it lies against x: a scalar as it is, one per channel along the axis. */
+/* A scale or zero point reshaped to broadcast with x: a scalar unchanged, a vector along the axis. */
 static rlx_node per_channel(const rlx_rewrite *r, rlx_node v, int64_t axis) {
   if (!v || shape_of(r, v).n == 0) return v;
   return along_axis(r, v, rlx_axis_of(axis, r->type->shape.n), r->type->shape.n);
@@ -157,7 +156,7 @@ static rlx_node per_channel(const rlx_rewrite *r, rlx_node v, int64_t axis) {
 /* A type in which codes and zero points of type t can be added and subtracted. */
 static rlx_dtype sum_type(rlx_dtype t) { return t == RLX_I32 ? RLX_I64 : RLX_I32; }
 
-/* Without a zero point the cast saturates and turns NaN into 0. With one, that has to happen before the sum, yet wide
+/* Without a zero point the cast saturates and converts NaN to 0. With one, that must happen before the sum, but wide
  * enough that the sum still saturates where it should: four times the range of any code. */
 rlx_node rlx_rewrite_quantize(rlx_rewrite *r) {
   const rlx_attrs_quantize *a = RLX_ATTRS(quantize, r->node);
@@ -185,7 +184,7 @@ rlx_node rlx_rewrite_dequantize(rlx_rewrite *r) {
 
 /* ---- region ---- */
 
-/* The body's nodes take the place of the region; its inputs are the region's. */
+/* The body's nodes replace the region; the body's inputs are the region's. */
 rlx_node rlx_rewrite_region(rlx_rewrite *r) {
   const rlx_graph *body = RLX_ATTRS(region, r->node)->body;
   rlx_node *map = rlx_mem_calloc(rlx_graph_end(body), sizeof *map);

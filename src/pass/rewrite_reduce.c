@@ -1,16 +1,17 @@
 /* Rewrites of the reductions.
  *
- * The simplest form is over one axis, the last. Any other set of axes is moved to the end and seen as one, reduced, and
- * the result given its shape. A mean in that form is a sum and a division; sum, max, min and prod have no simpler form. */
+ * The simplest form reduces the last axis alone. Any other set of axes is transposed to the end, merged into one axis,
+ * reduced, and the result reshaped. A mean in that form is a sum and a division; sum, max, min and prod have no simpler
+ * form. */
 #include "pass/rewrite.h"
 
 typedef rlx_node (*reduce_fn)(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
 
-/* A reduction as its node says it. The reduce family keeps `axes` in structs of the same form. */
+/* A reduction's parameters. All reduce ops have attribute structs of the same layout. */
 typedef struct reduction {
   int rank;
   bool reduced[RLX_MAX_RANK];
-  int64_t rows, n; /* results, and elements that each is made of */
+  int64_t rows, n; /* number of results, and elements reduced to each */
 } reduction;
 
 static reduction reduction_of(const rlx_rewrite *r, const rlx_dims *axes) {
@@ -22,14 +23,14 @@ static reduction reduction_of(const rlx_rewrite *r, const rlx_dims *axes) {
   return d;
 }
 
-/* Only the last axis, and that one. */
+/* Whether it reduces the last axis alone. */
 static bool is_simplest(const reduction *d) {
   for (int i = 0; i + 1 < d->rank; i++)
     if (d->reduced[i]) return false;
   return d->rank > 0 && d->reduced[d->rank - 1];
 }
 
-/* x with the reduced axes behind the others; as it is where they are there already. */
+/* x with the reduced axes after the others; unchanged if they are there already. */
 static rlx_node reduced_last(const rlx_rewrite *r, const reduction *d) {
   rlx_dims perm = {.n = 0};
   bool moves = false;
@@ -69,8 +70,8 @@ rlx_node rlx_rewrite_reduce_prod(rlx_rewrite *r) {
   return reduce(r, &RLX_ATTRS(reduce_prod, r->node)->axes, rlx_op_reduce_prod);
 }
 
-/* The sum is in the work type: of half floats it may pass their range where the mean does not. Of nothing it is 0 / 0,
- * which is NaN as it should be. */
+/* The sum is in the work type: in f16 it may overflow though the mean does not. For an empty axis it is 0 / 0, which is
+ * NaN as required. */
 rlx_node rlx_rewrite_reduce_mean(rlx_rewrite *r) {
   const rlx_attrs_reduce_mean *a = RLX_ATTRS(reduce_mean, r->node);
   reduction d = reduction_of(r, &a->axes);

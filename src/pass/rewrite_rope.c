@@ -1,9 +1,9 @@
-/* Rewrites of rope and axial_rope_2d: tables of cosines and sines, and the turn of pairs by them.
+/* Rewrites of rope and axial_rope_2d: tables of cosines and sines, and the rotation of pairs by them.
  *
- * A turn views the rotated elements as [.., 2, pairs] (neox) or [.., pairs, 2] (gptj); then both styles are the same
- * formula with the axis of size 2 in another place. What differs between nodes is where the tables come from: they are
- * inputs; or constants, where the positions are known now; or computed from positions that are only known when the
- * graph runs. Angles are always found in f64: a position of 10^5 times a frequency has no digits left in f32. */
+ * The rotated elements are reshaped to [.., 2, pairs] (neox) or [.., pairs, 2] (gptj); then both styles are the same
+ * formula with another axis of size 2. The tables are inputs, or constants if the positions are known at compile time,
+ * or computed from positions that are known only at run time. Angles are always computed in f64: a position of 10^5
+ * times a frequency has no digits left in f32. */
 #include <math.h>
 
 #include "ir/definitions.h"
@@ -17,28 +17,29 @@ typedef struct tables {
   rlx_node cos, sin;
 } tables;
 
-/* ---- the turn ---- */
+/* ---- the rotation ---- */
 
-/* The sizes of x and where its tokens lie. */
+/* The shape of x, and its axis of tokens. */
 typedef struct heads {
   rlx_dims shape; /* of x */
-  int place_axis;
-  int64_t places;
+  int token_axis;
+  int64_t tokens;
 } heads;
 
 static heads heads_of(const rlx_rewrite *r, int32_t layout) {
   int axis = layout == RLX_LAYOUT_BSHD ? 1 : 2;
-  return (heads){.shape = r->type->shape, .place_axis = axis, .places = r->type->shape.v[axis]};
+  return (heads){.shape = r->type->shape, .token_axis = axis, .tokens = r->type->shape.v[axis]};
 }
 
-/* Turns x, which has the heads' sizes but 2 `pairs` elements each; tables of `batches` rows (1: the same for all). */
+/* Rotates x, which has the heads' shape with 2 `pairs` elements per head. The tables have `batches` rows (1:
+ * shared). */
 static rlx_node rotate(const rlx_rewrite *r, rlx_node x, const heads *h, int64_t pairs, int32_t style, int64_t batches,
                        tables t) {
   rlx_graph *g = r->to;
   int two = style == RLX_ROPE_NEOX ? 3 : 4, pair_axis = 7 - two;
   rlx_dims paired = dims_append(dims_with(h->shape, 3, 2), 2), wide = RLX_DIMS(batches, 1, 1, 1, 1);
   paired.v[pair_axis] = wide.v[pair_axis] = pairs;
-  wide.v[h->place_axis] = h->places;
+  wide.v[h->token_axis] = h->tokens;
   rlx_node both = rlx_op_reshape(g, x, paired), cos = rlx_op_reshape(g, t.cos, wide),
            sin = rlx_op_reshape(g, t.sin, wide);
   rlx_node a = rlx_op_narrow(g, both, two, 0, 1), b = rlx_op_narrow(g, both, two, 1, 1);
@@ -49,9 +50,9 @@ static rlx_node rotate(const rlx_rewrite *r, rlx_node x, const heads *h, int64_t
 
 /* ---- tables ---- */
 
-/* Frequencies, and positions that do not depend on a run: token s is at s / every % most. */
+/* Frequencies, and positions known at compile time: token s is at s / divisor % modulus. */
 typedef struct rotation {
-  int64_t every, max, pairs;
+  int64_t divisor, modulus, pairs;
   double theta;
 } rotation;
 
@@ -60,7 +61,7 @@ static double frequency_at(const void *user, int64_t i) {
   return rlx_rope_frequency(t->theta, i, t->pairs);
 }
 static double angle_at(const rotation *t, int64_t i) {
-  return (double)(i / t->pairs / t->every % t->max) * frequency_at(t, i % t->pairs);
+  return (double)(i / t->pairs / t->divisor % t->modulus) * frequency_at(t, i % t->pairs);
 }
 static double cos_at(const void *user, int64_t i) { return cos(angle_at(user, i)); }
 static double sin_at(const void *user, int64_t i) { return sin(angle_at(user, i)); }
@@ -75,16 +76,17 @@ static tables computed_tables(const rlx_rewrite *r, rlx_node positions, rlx_node
   return (tables){as_type(r, rlx_op_cos(g, angles), type), as_type(r, rlx_op_sin(g, angles), type)};
 }
 
-/* Of positions that do not depend on a run: constants, unless the factors do or a graph should not hold that many. */
-static tables known_tables(const rlx_rewrite *r, int64_t places, rlx_node factors, const rotation *t) {
+/* Tables for positions known at compile time: constants, unless there are run-time factors or the tables are too
+ * large. */
+static tables known_tables(const rlx_rewrite *r, int64_t tokens, rlx_node factors, const rotation *t) {
   rlx_graph *g = r->to;
   rlx_dtype type = work_type(r->type->dtype);
-  rlx_dims shape = RLX_DIMS(places, t->pairs);
-  if (!factors && (double)places * (double)t->pairs <= TABLE_LIMIT)
+  rlx_dims shape = RLX_DIMS(tokens, t->pairs);
+  if (!factors && (double)tokens * (double)t->pairs <= TABLE_LIMIT)
     return (tables){rlx_rewrite_constant(r, type, shape, cos_at, t), rlx_rewrite_constant(r, type, shape, sin_at, t)};
-  rlx_node at = coordinates(r, 0.0, places, 0, 2, RLX_F64);
-  if (t->every > 1) at = rlx_op_floor(g, rlx_op_div(g, at, rlx_op_scalar(g, RLX_F64, (double)t->every)));
-  if (t->max < places) at = rlx_op_mod(g, at, rlx_op_scalar(g, RLX_F64, (double)t->max));
+  rlx_node at = coordinates(r, 0.0, tokens, 0, 2, RLX_F64);
+  if (t->divisor > 1) at = rlx_op_floor(g, rlx_op_div(g, at, rlx_op_scalar(g, RLX_F64, (double)t->divisor)));
+  if (t->modulus < tokens) at = rlx_op_mod(g, at, rlx_op_scalar(g, RLX_F64, (double)t->modulus));
   return computed_tables(r, at, factors, t);
 }
 
@@ -92,29 +94,29 @@ static tables known_tables(const rlx_rewrite *r, int64_t places, rlx_node factor
 
 enum { IN_X, IN_POSITIONS, IN_OFFSET, IN_FACTORS, IN_COS, IN_SIN, IN_GAMMA };
 
-/* The positions where they depend on the run, [S] or [B, S] in this type; else none. */
-static rlx_node run_positions(const rlx_rewrite *r, int64_t places, rlx_dtype type) {
+/* Run-time positions, [S] or [B, S] in this type; RLX_NONE if they are known at compile time. */
+static rlx_node run_positions(const rlx_rewrite *r, int64_t tokens, rlx_dtype type) {
   rlx_node positions = input_of(r, IN_POSITIONS), offset = input_of(r, IN_OFFSET);
   if (positions) return as_type(r, positions, type);
-  return offset ? rlx_op_add(r->to, rlx_op_range(r->to, 0.0, 1.0, places, type), as_type(r, offset, type)) : RLX_NONE;
+  return offset ? rlx_op_add(r->to, rlx_op_range(r->to, 0.0, 1.0, tokens, type), as_type(r, offset, type)) : RLX_NONE;
 }
 
-/* Rows of a table that is an input, in the work type. Positions stay in their own type, an offset is i32. */
-static rlx_node read_table(const rlx_rewrite *r, uint32_t table, int64_t places) {
+/* The rows of a table input at the positions, in the work type. Positions keep their own type; an offset is i32. */
+static rlx_node read_table(const rlx_rewrite *r, uint32_t table, int64_t tokens) {
   rlx_node given = input_of(r, IN_POSITIONS), rows = r->in[table];
-  rlx_node positions = run_positions(r, places, given ? dtype_of(r, given) : RLX_I32);
+  rlx_node positions = run_positions(r, tokens, given ? dtype_of(r, given) : RLX_I32);
   rows =
-    positions ? rlx_op_gather(r->to, rows, plain_index(r, positions), 0) : rlx_op_narrow(r->to, rows, 0, 0, places);
+    positions ? rlx_op_gather(r->to, rows, plain_index(r, positions), 0) : rlx_op_narrow(r->to, rows, 0, 0, tokens);
   return as_type(r, rows, work_type(r->type->dtype));
 }
 
 static tables rope_tables(const rlx_rewrite *r, const heads *h, int64_t pairs) {
   rlx_node given = input_of(r, IN_POSITIONS), factors = input_of(r, IN_FACTORS);
-  rotation t = {.every = 1, .max = INT64_MAX, .pairs = pairs, .theta = RLX_ATTRS(rope, r->node)->theta};
-  if (input_of(r, IN_COS)) return (tables){read_table(r, IN_COS, h->places), read_table(r, IN_SIN, h->places)};
-  rlx_node positions = run_positions(r, h->places, RLX_F64);
-  if (!positions) return known_tables(r, h->places, factors, &t);
-  rlx_dims column = dims_append(given ? shape_of(r, given) : RLX_DIMS(h->places), 1);
+  rotation t = {.divisor = 1, .modulus = INT64_MAX, .pairs = pairs, .theta = RLX_ATTRS(rope, r->node)->theta};
+  if (input_of(r, IN_COS)) return (tables){read_table(r, IN_COS, h->tokens), read_table(r, IN_SIN, h->tokens)};
+  rlx_node positions = run_positions(r, h->tokens, RLX_F64);
+  if (!positions) return known_tables(r, h->tokens, factors, &t);
+  rlx_dims column = dims_append(given ? shape_of(r, given) : RLX_DIMS(h->tokens), 1);
   return computed_tables(r, rlx_op_reshape(r->to, positions, column), factors, &t);
 }
 
@@ -125,7 +127,7 @@ rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
   if (is_empty(r)) return x;
   heads h = heads_of(r, attrs->layout);
   int64_t size = h.shape.v[3], n_rot = attrs->n_rot ? attrs->n_rot : size;
-  if (table && !positions && !input_of(r, IN_OFFSET) && shape_of(r, table).v[0] < h.places)
+  if (table && !positions && !input_of(r, IN_OFFSET) && shape_of(r, table).v[0] < h.tokens)
     return refuse(r, "the tables have fewer rows than there are positions");
   if ((double)n_rot / 2 > TABLE_LIMIT) return refuse(r, TOO_WIDE);
   int64_t batches = positions && shape_of(r, positions).n == 2 ? h.shape.v[0] : 1;
@@ -139,7 +141,7 @@ rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
 
 /* ---- fused forms ---- */
 
-/* The norm goes its own way, in the work type. */
+/* A norm and a rope, in the work type. */
 rlx_node rlx_rewrite_fused_norm_rope(rlx_rewrite *r) {
   const rlx_attrs_fused_norm_rope *a = RLX_ATTRS(fused_norm_rope, r->node);
   rlx_graph *g = r->to;
@@ -159,7 +161,7 @@ rlx_node rlx_rewrite_fused_rope_update(rlx_rewrite *r) {
   const rlx_attrs_fused_rope_update *a = RLX_ATTRS(fused_rope_update, r->node);
   rlx_graph *g = r->to;
   rlx_node rows = widen(r, r->in[1]), positions = input_of(r, 3);
-  if (!positions) { /* where the rows go */
+  if (!positions) { /* those of the rows in the state */
     rlx_dims at = shape_of(r, r->in[2]);
     rlx_node first = rlx_op_reshape(g, r->in[2], at.n && at.v[0] != 1 ? RLX_DIMS(at.v[0], 1) : RLX_DIMS(1));
     positions = rlx_op_add(g, first, rlx_op_range(g, 0.0, 1.0, shape_of(r, r->in[1]).v[1], dtype_of(r, r->in[2])));
@@ -174,21 +176,22 @@ rlx_node rlx_rewrite_fused_rope_update(rlx_rewrite *r) {
 
 /* ---- axial_rope_2d ---- */
 
-/* Half `side` of every head, turned. */
+/* Half `side` of every head, rotated. */
 static rlx_node rotate_half(const rlx_rewrite *r, const heads *h, int side, int32_t style, const rotation *t) {
   rlx_node half = rlx_op_narrow(r->to, r->in[0], 3, side * 2 * t->pairs, 2 * t->pairs);
-  return rotate(r, widen(r, half), h, t->pairs, style, 1, known_tables(r, h->places, RLX_NONE, t));
+  return rotate(r, widen(r, half), h, t->pairs, style, 1, known_tables(r, h->tokens, RLX_NONE, t));
 }
 
-/* The first half turns with the column, the second with the row. */
+/* The first half is rotated by the column, the second by the row. */
 rlx_node rlx_rewrite_axial_rope_2d(rlx_rewrite *r) {
   const rlx_attrs_axial_rope_2d *attrs = RLX_ATTRS(axial_rope_2d, r->node);
   if (is_empty(r)) return r->in[0];
   heads h = heads_of(r, attrs->layout);
-  rotation column = {.every = 1, .max = attrs->width, .pairs = h.shape.v[3] / 4, .theta = attrs->theta}, row = column;
-  row.every = attrs->width;
-  row.max = INT64_MAX;
+  rotation column = {.divisor = 1, .modulus = attrs->width, .pairs = h.shape.v[3] / 4, .theta = attrs->theta},
+           row = column;
+  row.divisor = attrs->width;
+  row.modulus = INT64_MAX;
   if ((double)row.pairs > TABLE_LIMIT) return refuse(r, TOO_WIDE);
-  rlx_node halves[] = {rotate_half(r, &h, 0, attrs->style, &column), rotate_half(r, &h, 1, attrs->style, &row)};
-  return as_result(r, rlx_op_concat(r->to, halves, 2, 3));
+  rlx_node sides[] = {rotate_half(r, &h, 0, attrs->style, &column), rotate_half(r, &h, 1, attrs->style, &row)};
+  return as_result(r, rlx_op_concat(r->to, sides, 2, 3));
 }

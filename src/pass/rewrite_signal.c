@@ -1,9 +1,9 @@
-/* Rewrites of the ops that walk a signal: causal_conv, rfft and stft. */
+/* Rewrites of the signal ops: causal_conv, rfft and stft. */
 #include "pass/rewrite.h"
 
 /* ---- causal_conv ---- */
 
-/* A depth-wise conv over the past and x in one line; the next state is the line's end. */
+/* A depthwise conv over the state and x concatenated; the next state is the end of that. */
 rlx_node rlx_rewrite_causal_conv(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_node x = r->in[0], w = r->in[1], bias = input_of(r, 2), state = input_of(r, 3);
@@ -26,7 +26,7 @@ rlx_node rlx_rewrite_rfft(rlx_rewrite *r) {
   return rlx_op_narrow(r->to, whole, axis, 0, r->type->shape.v[axis]);
 }
 
-/* The signal with its border, x [.., T] on the last axis. */
+/* The signal x [.., T], padded on the last axis. */
 static rlx_node bordered(const rlx_rewrite *r, rlx_node x, int64_t border, rlx_pad_mode mode) {
   int last = shape_of(r, x).n - 1;
   rlx_dims sides = {.n = last + 1};
@@ -34,21 +34,21 @@ static rlx_node bordered(const rlx_rewrite *r, rlx_node x, int64_t border, rlx_p
   return border ? rlx_op_pad(r->to, x, sides, sides, mode, 0) : x;
 }
 
-/* Frames are gathered where the window looks, weighted, and filled with zeros to n_fft; then each is transformed, and
- * bins change places with frames. */
+/* Gathers the frames under the window, multiplies by it and pads with zeros to n_fft; then transforms each frame and
+ * transposes bins and frames. */
 rlx_node rlx_rewrite_stft(rlx_rewrite *r) {
   const rlx_attrs_stft *attrs = RLX_ATTRS(stft, r->node);
   rlx_graph *g = r->to;
   rlx_node x = r->in[0], window = input_of(r, 1);
   rlx_dims shape = r->type->shape;
-  int rank = shape.n, last = rank - 2; /* last: of x */
+  int rank = shape.n, last = rank - 2; /* last: the last axis of x */
   int64_t n = attrs->n_fft, hop = attrs->hop ? attrs->hop : n / 4, frames = shape.v[rank - 1];
   int64_t border = attrs->center ? n / 2 : 0, size = window ? shape_of(r, window).v[0] : n, at = (n - size) / 2;
   rlx_dtype type = shape_of(r, x).v[last] + 2 * border <= INT32_MAX ? RLX_I32 : RLX_I64;
   rlx_node starts = rlx_op_reshape(g, rlx_op_range(g, (double)at, (double)hop, frames, type), RLX_DIMS(frames, 1));
-  rlx_node places = rlx_op_add(g, starts, rlx_op_range(g, 0, 1, size, type));
+  rlx_node positions = rlx_op_add(g, starts, rlx_op_range(g, 0, 1, size, type));
   rlx_node frame =
-    rlx_op_gather(g, bordered(r, x, border, (rlx_pad_mode)attrs->pad), places, last); /* [.., frames, size] */
+    rlx_op_gather(g, bordered(r, x, border, (rlx_pad_mode)attrs->pad), positions, last); /* [.., frames, size] */
   if (window) frame = rlx_op_mul(g, frame, window);
   if (size < n) {
     rlx_dims none = {.n = rank};

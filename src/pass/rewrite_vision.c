@@ -1,15 +1,15 @@
 /* Rewrites of conv_transpose, im2col and resize.
  *
- * conv_transpose is a conv with the kernel turned round, over an input with zeros between its elements. im2col and
- * resize are gathers along one axis at a time: all that is left to say is which places each output reads, and that is
- * taken from where the reference takes it (conv_dims.h, ref/resize.h). */
+ * conv_transpose is a conv with the reversed kernel over an input with zeros between its elements. im2col and resize
+ * are gathers along one axis at a time; the positions that each output reads come from the same functions as in the
+ * reference (conv_dims.h, definitions.h). */
 #include "ir/conv_dims.h"
 #include "ir/definitions.h"
 #include "pass/rewrite.h"
 
 /* ---- conv_transpose ---- */
 
-/* w [C, O/groups, ..] as conv wants it: [O, C/groups, ..], turned round on its spatial axes. */
+/* w [C, O/groups, ..] in conv's layout: [O, C/groups, ..], reversed on its spatial axes. */
 static rlx_node transposed_weight(const rlx_rewrite *r, rlx_node w, int64_t groups) {
   rlx_graph *g = r->to;
   rlx_dims shape = shape_of(r, w), spatial = {.n = 0};
@@ -25,12 +25,12 @@ static rlx_node transposed_weight(const rlx_rewrite *r, rlx_node w, int64_t grou
   return rlx_op_reverse(g, rlx_op_reshape(g, swap, result), spatial);
 }
 
-/* How far apart the elements of axis i of x come to lie; a single one has no neighbour. */
+/* The distance between the elements of axis i of x once spread; 1 for a single element. */
 static int64_t gap_of(const rlx_dims *x, const rlx_conv_window *w, int i) {
   return x->v[i] > 1 ? w->stride[RLX_SPATIAL - w->axes + i - 2] : 1;
 }
 
-/* x with zeros behind every element, so that each has `gap` places; *sizes is its shape. */
+/* x with zeros after every element, so that each takes `gap` positions; *sizes is its shape. */
 static rlx_node spread(const rlx_rewrite *r, rlx_node x, const rlx_conv_window *w, rlx_dims *sizes) {
   rlx_graph *g = r->to;
   rlx_dims shape = shape_of(r, x), apart = dims_part(&shape, 0, 2), lo = RLX_DIMS(0, 0), hi = lo;
@@ -49,10 +49,10 @@ static rlx_node spread(const rlx_rewrite *r, rlx_node x, const rlx_conv_window *
 
 static int64_t between(int64_t x, int64_t min, int64_t max) { return x < min ? min : x > max ? max : x; }
 
-/* From the first tap of the kernel to the last. */
+/* The distance from the first tap of the kernel to the last. */
 static int64_t reach_of(const rlx_conv_window *w, int axis) { return w->dilation[axis] * (w->kernel[axis] - 1); }
 
-/* Why not, if anything: looked at in doubles, before anything is multiplied or added that might overflow. */
+/* The reason against it, or NULL: computed in doubles, before any multiplication or addition that might overflow. */
 static const char *spreads_too_far(const rlx_rewrite *r, const rlx_dims *x, const rlx_conv_window *w) {
   double n = (double)x->v[0] * (double)x->v[1];
   for (int i = 2; i < x->n; i++) n *= (double)x->v[i] * (double)gap_of(x, w, i);
@@ -62,7 +62,8 @@ static const char *spreads_too_far(const rlx_rewrite *r, const rlx_dims *x, cons
   return NULL;
 }
 
-/* Whether no two windows meet and nothing is cut: then each element of x gives a block of the result of its own. */
+/* Whether no two windows overlap and nothing is cropped: then each element of x gives a separate block of the
+ * result. */
 static bool is_apart(const rlx_attrs_conv_transpose *attrs, const rlx_conv_window *w) {
   for (int i = 0; i < attrs->output_pad.n; i++)
     if (attrs->output_pad.v[i]) return false;
@@ -71,7 +72,8 @@ static bool is_apart(const rlx_attrs_conv_transpose *attrs, const rlx_conv_windo
   return attrs->groups == 1;
 }
 
-/* So it is a product at each place, a conv of 1x1 with the taps as channels, whose results are put side by side. */
+/* Then it is a product at each position: a 1x1 conv with the taps as channels, whose results are placed side by
+ * side. */
 static rlx_node blocks_of(const rlx_rewrite *r, const rlx_dims *x, const rlx_dims *w) {
   rlx_graph *g = r->to;
   int axes = x->n - 2;
@@ -94,9 +96,9 @@ static rlx_node blocks_of(const rlx_rewrite *r, const rlx_dims *x, const rlx_dim
   return rlx_op_reshape(g, rlx_op_transpose(g, rlx_op_reshape(g, y, parts), order), r->type->shape);
 }
 
-/* Output place o sums over taps k the spread element at o + pad_lo - k dilation. So the conv reads, along each axis,
- * the spread elements from pad_lo - reach on, as many as its places and reach together; what of that lies outside is
- * padding. A weight that is not finite meets the zeros and spreads further than it should. */
+/* Output position o sums over taps k the spread element at o + pad_lo - k dilation. So the conv reads, along each axis,
+ * the spread elements from pad_lo - reach on, as many as its positions and reach together; those outside are padding. A
+ * non-finite weight is multiplied with the inserted zeros and so spreads further than in the reference. */
 rlx_node rlx_rewrite_conv_transpose(rlx_rewrite *r) {
   const rlx_attrs_conv_transpose *attrs = RLX_ATTRS(conv_transpose, r->node);
   rlx_dims shape = shape_of(r, r->in[0]), w = shape_of(r, r->in[1]), sizes;
@@ -130,13 +132,14 @@ rlx_node rlx_rewrite_conv_transpose(rlx_rewrite *r) {
 
 /* ---- im2col ---- */
 
-/* The places that taps read along one axis of the padded input: [taps, places] of k dilation + o stride. */
-static rlx_node tap_places(const rlx_rewrite *r, const rlx_conv_window *w, int axis, int64_t places, int64_t padded) {
+/* The positions that taps read along one axis of the padded input: [taps, positions] of k dilation + o stride. */
+static rlx_node tap_positions(const rlx_rewrite *r, const rlx_conv_window *w, int axis, int64_t positions,
+                              int64_t padded) {
   rlx_graph *g = r->to;
   rlx_dtype type = padded <= INT32_MAX ? RLX_I32 : RLX_I64;
   int64_t taps = w->kernel[axis];
   rlx_node tap = rlx_op_reshape(g, rlx_op_range(g, 0, (double)w->dilation[axis], taps, type), RLX_DIMS(taps, 1));
-  return rlx_op_add(g, tap, rlx_op_range(g, 0, (double)w->stride[axis], places, type));
+  return rlx_op_add(g, tap, rlx_op_range(g, 0, (double)w->stride[axis], positions, type));
 }
 
 rlx_node rlx_rewrite_im2col(rlx_rewrite *r) {
@@ -153,12 +156,12 @@ rlx_node rlx_rewrite_im2col(rlx_rewrite *r) {
   if (is_empty(r)) return nothing(r);
   rlx_dims lo = RLX_DIMS(0, 0, w.pad_lo[1], w.pad_lo[2]), hi = RLX_DIMS(0, 0, w.pad_hi[1], w.pad_hi[2]);
   int64_t height = shape.v[2] + lo.v[2] + hi.v[2], width = shape.v[3] + lo.v[3] + hi.v[3];
-  double planes = (double)shape.v[0] * (double)shape.v[1] * (double)width; /* of one row each */
+  double planes = (double)shape.v[0] * (double)shape.v[1] * (double)width; /* planes of one row */
   if (is_too_large(r, planes * (double)height) || is_too_large(r, planes * (double)w.kernel[1] * (double)rows))
     return refuse(r, "the padded input or its rows for each tap would pass 2^28 elements");
   if (lo.v[2] || lo.v[3] || hi.v[2] || hi.v[3]) x = rlx_op_pad(g, x, lo, hi, RLX_PAD_CONSTANT, 0);
-  x = rlx_op_gather(g, x, tap_places(r, &w, 1, rows, height), 2);   /* [N, C, KH, OH, W] */
-  x = rlx_op_gather(g, x, tap_places(r, &w, 2, columns, width), 4); /* [N, C, KH, OH, KW, OW] */
+  x = rlx_op_gather(g, x, tap_positions(r, &w, 1, rows, height), 2);   /* [N, C, KH, OH, W] */
+  x = rlx_op_gather(g, x, tap_positions(r, &w, 2, columns, width), 4); /* [N, C, KH, OH, KW, OW] */
   return rlx_op_reshape(g, rlx_op_transpose(g, x, RLX_DIMS(0, 1, 2, 4, 3, 5)), r->type->shape);
 }
 
@@ -178,7 +181,7 @@ static double low_at(const void *user, int64_t i) { return (double)place_at(user
 static double high_at(const void *user, int64_t i) { return (double)place_at(user, i).hi; }
 static double weight_at(const void *user, int64_t i) { return place_at(user, i).weight; }
 
-/* What an axis needs: nothing, one gather, or two and a mean; and whether some of its places are hit exactly. */
+/* What an axis needs: nothing, one gather, or two and a blend; and whether some of its positions are exact. */
 typedef struct needs {
   bool reads, mixes, hits;
 } needs;
@@ -194,35 +197,35 @@ static needs needs_of(const resized *z) {
   return n;
 }
 
-/* x read along one axis at places of the whole axis. */
-static rlx_node read_places(const rlx_rewrite *r, rlx_node x, const resized *z, double (*at)(const void *, int64_t)) {
+/* x gathered along one axis. */
+static rlx_node gather_at(const rlx_rewrite *r, rlx_node x, const resized *z, double (*at)(const void *, int64_t)) {
   rlx_dtype type = z->in <= INT32_MAX ? RLX_I32 : RLX_I64;
   return rlx_op_gather(r->to, x, rlx_rewrite_constant(r, type, RLX_DIMS(z->out), at, z), z->axis);
 }
 
-/* One axis: (1 - weight) low + weight high; where the weight is 0 high is not looked at, whatever it holds. */
+/* One axis: (1 - weight) low + weight high. If the weight is 0, high is not used, whatever it holds. */
 static rlx_node resize_axis(const rlx_rewrite *r, rlx_node x, const resized *z, int rank) {
   rlx_graph *g = r->to;
   needs n = needs_of(z);
   if (!n.reads && !n.mixes) return x;
-  rlx_node low = read_places(r, x, z, low_at);
+  rlx_node low = gather_at(r, x, z, low_at);
   if (!n.mixes) return low;
   rlx_dims along = dims_along(z->out, z->axis, rank);
   rlx_dtype type = work_type(r->type->dtype);
-  rlx_node high = read_places(r, x, z, high_at), weight = rlx_rewrite_constant(r, type, along, weight_at, z);
+  rlx_node high = gather_at(r, x, z, high_at), weight = rlx_rewrite_constant(r, type, along, weight_at, z);
   rlx_node rest = rlx_op_sub(g, rlx_op_scalar(g, type, 1), weight);
   rlx_node mean = rlx_op_add(g, rlx_op_mul(g, rest, low), rlx_op_mul(g, weight, high));
   return n.hits ? rlx_op_where(g, rlx_op_gt(g, weight, rlx_op_scalar(g, type, 0)), mean, low) : mean;
 }
 
-/* The axes one by one, those that shrink first, so that nothing on the way is larger than both ends. nearest only moves
+/* The axes one by one, shrinking ones first, so that no intermediate is larger than both ends. nearest only moves
  * elements and so needs no wider type. */
 rlx_node rlx_rewrite_resize(rlx_rewrite *r) {
   const rlx_attrs_resize *attrs = RLX_ATTRS(resize, r->node);
   rlx_dims from = shape_of(r, r->in[0]), to = r->type->shape;
   if (is_empty(r)) return nothing(r);
   for (int axis = 0; axis < to.n; axis++)
-    if ((double)to.v[axis] > 0x1p28) return refuse(r, "a table of places would pass 2^28 elements");
+    if ((double)to.v[axis] > 0x1p28) return refuse(r, "a table of positions would pass 2^28 elements");
   rlx_node x = attrs->mode == RLX_RESIZE_NEAREST ? r->in[0] : wide_input(r, 0);
   for (int grow = 0; grow < 2; grow++)
     for (int axis = 0; axis < from.n; axis++)

@@ -1,8 +1,8 @@
-/* The simplify pass: drafts, the rounds, and which constants are made of equal elements. The rules are in
- * simplify_values.c and simplify_layout.c.
+/* The simplify pass: the rounds, drafts of nodes, and detection of splat constants. The rules are in simplify_values.c
+ * and simplify_layout.c.
  *
- * A round is one walk. Another follows while something changed, up to a few; what lost its last reader is left out of
- * the result. */
+ * A round is one traversal. Another follows while something changed, up to a limit. Nodes that lost their last reader
+ * are left out of the result. */
 #include "pass/simplify.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum {
   MAX_ROUNDS = 4,
-  MAX_STEPS = 16 /* of one draft; each rule makes it simpler, so this is a guard */
+  MAX_STEPS = 16 /* of one draft; each rule makes it simpler, so this is only a safeguard */
 };
 
 /* ---- for rules ---- */
@@ -29,7 +29,7 @@ rlx_rule_result rlx_draft_becomes_input(rlx_simplifier *s, rlx_draft *d, uint32_
   return rlx_draft_becomes_unary(d, RLX_OP_expand, d->in[i], &(rlx_attrs_expand){d->type.shape});
 }
 
-/* Elements are equal by their bytes. Scanned once per constant, and most scans end at the second element. */
+/* Compares elements by their bytes. Each constant is scanned once, and most scans end at the second element. */
 static bool is_splat(const rlx_node_rec *n) {
   if (n->op != RLX_OP_constant || rlx_dtype_is_block(n->type.dtype) || n->type.dtype == RLX_C64) return false;
   const rlx_blob *b = RLX_ATTRS(constant, n)->data;
@@ -93,7 +93,7 @@ static rlx_status step(rlx_simplifier *s, rlx_walk *w, rlx_draft *d, rlx_node id
   return RLX_OK;
 }
 
-/* Room for the inputs of any draft of this graph. */
+/* Scratch for the inputs of any draft of this graph. */
 static rlx_node *draft_room(const rlx_graph *g) {
   uint32_t max = 4;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++)

@@ -1,12 +1,12 @@
-/* Simplification: small local rules, tried on each node as it is appended.
+/* Simplification: local rules (peephole) applied to each node as it is appended.
  *
- * A node on its way into the new graph is a draft: its op, its attributes and its inputs, which are nodes of the new
- * graph and simplified already. A rule looks at the draft and what stands right behind its inputs, and either leaves
- * it, makes it a simpler draft, or names the node that already has its value. So rules never search, one walk reaches
- * what local rules can reach, and a rule is a function of a few lines.
+ * A node that is about to be appended is a draft: its op, its attributes and its inputs, which are nodes of the new
+ * graph and already simplified. A rule inspects the draft and the nodes that produce its inputs. It either does
+ * nothing, makes the draft simpler, or returns an existing node with the same value. So rules never search, one
+ * traversal applies all that local rules can reach, and a rule is a function of a few lines.
  *
- * Every rule is exact to the bit for every input: NaN, infinities, -0, the least integer. x + 0 is not x (-0 + 0 is
- * 0), x + -0 is. Which of its many bit patterns a NaN has is not part of a result. */
+ * Every rule is bit-exact for every input: NaN, infinities, -0, the smallest integer. x + 0 is not x (-0 + 0 is 0), x +
+ * -0 is. Which of its many bit patterns a NaN has is not part of a result. */
 #ifndef RLX_PASS_SIMPLIFY_H
 #define RLX_PASS_SIMPLIFY_H
 
@@ -15,22 +15,22 @@
 typedef struct rlx_draft {
   rlx_op op;
   uint32_t n_in;
-  rlx_node *in;        /* room for as many as the node had, and for 4 */
-  rlx_any_attrs attrs; /* what they refer to belongs to the old graph */
-  rlx_type type;       /* of the value: no rule changes it */
+  rlx_node *in;        /* capacity: as many as the node had, and at least 4 */
+  rlx_any_attrs attrs; /* sub-graphs and data in it belong to the old graph */
+  rlx_type type;       /* of the result: no rule changes it */
   rlx_node done;       /* set by a rule that returns RLX_RULE_DONE */
 } rlx_draft;
 
 typedef struct rlx_simplifier {
   rlx_graph *to;
-  RLX_ARRAY(bool) splat; /* by node of `to`: a constant of equal elements */
+  RLX_ARRAY(bool) splat; /* by node of `to`: a constant with all elements equal */
   bool changed;
 } rlx_simplifier;
 
 typedef enum rlx_rule_result {
   RLX_RULE_NO,      /* does not apply */
   RLX_RULE_CHANGED, /* the draft is simpler now */
-  RLX_RULE_DONE,    /* draft->done has its value */
+  RLX_RULE_DONE,    /* draft->done is an existing node with its value */
   RLX_RULE_FAILED   /* no memory: the status is in the graph */
 } rlx_rule_result;
 
@@ -40,7 +40,7 @@ typedef rlx_rule_result (*rlx_rule)(rlx_simplifier *s, rlx_draft *d);
 rlx_rule_result rlx_simplify_value(rlx_simplifier *s, rlx_draft *d);  /* simplify_values.c */
 rlx_rule_result rlx_simplify_layout(rlx_simplifier *s, rlx_draft *d); /* simplify_layout.c */
 
-/* ---- what rules are written with ---- */
+/* ---- helpers of the rules ---- */
 
 static inline const rlx_node_rec *rlx_draft_in(const rlx_simplifier *s, const rlx_draft *d, uint32_t i) {
   return rlx_graph_at(s->to, d->in[i]);
@@ -54,14 +54,15 @@ static inline rlx_rule_result rlx_draft_done(rlx_draft *d, rlx_node value) {
   return RLX_RULE_DONE;
 }
 
-/* The draft is input i if that has the right shape, else input i expanded to it. */
+/* The draft becomes input i, expanded to the draft's shape if that differs. */
 rlx_rule_result rlx_draft_becomes_input(rlx_simplifier *s, rlx_draft *d, uint32_t i);
-/* A draft with one input. attrs: rlx_attrs_<op>. */
+/* The draft becomes a unary op. attrs: rlx_attrs_<op>. */
 rlx_rule_result rlx_draft_becomes_unary(rlx_draft *d, rlx_op op, rlx_node x, const void *attrs);
-/* Appends a node that a rule needs beside the draft; 0 on failure. */
+/* Appends an additional node that a rule needs; 0 on failure. */
 rlx_node rlx_simplify_add(rlx_simplifier *s, rlx_op op, const rlx_node *in, uint32_t n_in, const void *attrs);
 
-/* A constant of equal elements (one or more): its first, as a double (float types) or an integer (integers, bool). */
+/* A splat constant (one or more equal elements): its value, as a double (float types) or an integer (integers,
+ * bool). */
 typedef struct rlx_splat {
   bool is_float;
   double f;

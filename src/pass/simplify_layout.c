@@ -1,8 +1,7 @@
-/* Rules about where elements lie: reshape, transpose, slice, concat, expand and their kin, and the transpose of a
- * matmul.
+/* Rules about element positions: reshape, transpose, slice, concat, expand and the like, and the transpose of a matmul.
  *
- * Each op here is first brought into resolved form (a permutation without negative axes, a cut per axis); two in a
- * row compose in that form, and an op whose resolved form does nothing is its input. */
+ * Each op is first resolved (a permutation without negative axes, a range per axis). Two consecutive ones are composed
+ * in that form, and an op whose resolved form is the identity is replaced by its input. */
 #include <string.h>
 
 #include "ir/infer.h"
@@ -64,12 +63,12 @@ static rlx_rule_result reshape(rlx_simplifier *s, rlx_draft *d) {
   if (rlx_dims_equal(&x->type.shape, &d->type.shape)) return rlx_draft_done(d, d->in[0]);
   if (x->op != RLX_OP_reshape) return RLX_RULE_NO;
   return rlx_draft_becomes_unary(d, RLX_OP_reshape, x->in[0],
-                                 &(rlx_attrs_reshape){d->type.shape}); /* a -1 may mean another size now */
+                                 &(rlx_attrs_reshape){d->type.shape}); /* a -1 may resolve to another size now */
 }
 
 /* ---- transpose ---- */
 
-/* Whether the axes that have more than one element keep their order: then no element moves. */
+/* Whether the axes with more than one element keep their order: then no element moves. */
 static bool moves_nothing(const rlx_dims *perm, const rlx_dims *from) {
   int64_t last = -1;
   for (int i = 0; i < perm->n; i++) {
@@ -83,7 +82,7 @@ static bool moves_nothing(const rlx_dims *perm, const rlx_dims *from) {
 static rlx_rule_result transpose(rlx_simplifier *s, rlx_draft *d) {
   const rlx_node_rec *x = rlx_draft_in(s, d, 0);
   rlx_dims perm = rlx_perm_of(&d->attrs.transpose_.perm, x->type.shape.n);
-  if (moves_nothing(&perm, &x->type.shape)) /* the reshape rule drops it if the sizes stay in place, too */
+  if (moves_nothing(&perm, &x->type.shape)) /* the reshape rule drops it if the sizes are unchanged too */
     return rlx_draft_becomes_unary(d, RLX_OP_reshape, d->in[0], &(rlx_attrs_reshape){d->type.shape});
   if (x->op != RLX_OP_transpose) return RLX_RULE_NO;
   rlx_dims inner = rlx_perm_of(&RLX_ATTRS(transpose, x)->perm, x->type.shape.n), both = inner;
@@ -91,7 +90,7 @@ static rlx_rule_result transpose(rlx_simplifier *s, rlx_draft *d) {
   return rlx_draft_becomes_unary(d, RLX_OP_transpose, x->in[0], &(rlx_attrs_transpose){both});
 }
 
-/* matmul(a, transpose(b)) is matmul(a, b) with the flag turned over, where only the last two axes change places. */
+/* matmul(a, transpose(b)) is matmul(a, b) with trans_b toggled, if only the last two axes are exchanged. */
 static rlx_rule_result matmul_transposed(rlx_simplifier *s, rlx_draft *d) {
   const rlx_node_rec *b = rlx_draft_in(s, d, 1);
   if (b->op != RLX_OP_transpose) return RLX_RULE_NO;
@@ -113,7 +112,7 @@ static rlx_rule_result expand(rlx_simplifier *s, rlx_draft *d) {
   return rlx_draft_becomes_unary(d, RLX_OP_expand, x->in[0], &(rlx_attrs_expand){d->type.shape});
 }
 
-/* An op that broadcasts its inputs needs none of them expanded, unless that is where the result has its shape from. */
+/* Removes expand from inputs of a broadcasting op, unless it determines the result's shape. */
 static rlx_rule_result drop_expanded_input(rlx_simplifier *s, rlx_draft *d) {
   for (uint32_t i = 0; i < d->n_in; i++) {
     const rlx_node_rec *x = rlx_draft_in(s, d, i);
@@ -141,7 +140,7 @@ static bool is_whole(const cuts *c, const rlx_dims *shape) {
   return true;
 }
 
-/* The attributes of a slice that makes these cuts. */
+/* The attributes of a slice with these ranges. */
 static rlx_attrs_slice slice_attrs(const cuts *c, const rlx_dims *shape) {
   rlx_attrs_slice a = {.axes = {.n = 0}};
   bool steps = false;
@@ -154,7 +153,8 @@ static rlx_attrs_slice slice_attrs(const cuts *c, const rlx_dims *shape) {
     a.step.v[at] = cut.step;
     int64_t stop = cut.start + cut.count * cut.step;
     a.stop.v[at] =
-      stop < 0 ? -shape->v[i] - 1 : stop; /* before the first: what is left of it after counting from the end */
+      /* the position before the first, written so that counting from the end yields it */
+      stop < 0 ? -shape->v[i] - 1 : stop;
     steps = steps || cut.step != 1;
   }
   a.start.n = a.stop.n = a.axes.n;
@@ -173,21 +173,21 @@ static rlx_rule_result slice(rlx_simplifier *s, rlx_draft *d) {
   for (int i = 0; i < shape->n; i++) {
     rlx_slice_axis *o = &outer.axis[i];
     if (o->count == 0) continue;
-    o->start = inner.axis[i].start + o->start * inner.axis[i].step; /* all inside the axis: small numbers */
+    o->start = inner.axis[i].start + o->start * inner.axis[i].step; /* all inside the axis, so nothing overflows */
     if (o->count > 1) o->step *= inner.axis[i].step;
   }
   rlx_attrs_slice a = slice_attrs(&outer, shape);
   return rlx_draft_becomes_unary(d, RLX_OP_slice, x->in[0], &a);
 }
 
-/* The cuts of a slice; false if the node is none. */
+/* The ranges of a slice; false if the node is not a slice. */
 static bool read_cuts(const rlx_simplifier *s, rlx_node id, cuts *c) {
   const rlx_node_rec *n = rlx_graph_at(s->to, id);
   if (n->op != RLX_OP_slice) return false;
   return rlx_slice_resolve(RLX_ATTRS(slice, n), &rlx_graph_at(s->to, n->in[0])->type.shape, c->axis) == RLX_OK;
 }
 
-/* Whether y cuts what follows x's piece along the axis, and is cut like it on all others. */
+/* Whether y's range directly follows x's along the axis, with equal ranges on all others. */
 static bool is_next_piece(const cuts *x, const cuts *y, int axis, int rank) {
   for (int i = 0; i < rank; i++) {
     const rlx_slice_axis *a = &x->axis[i], *b = &y->axis[i];
@@ -198,7 +198,7 @@ static bool is_next_piece(const cuts *x, const cuts *y, int axis, int rank) {
   return true;
 }
 
-/* One slice (or the whole tensor) for a run of pieces. */
+/* One slice (or the whole tensor) for a run of adjacent slices. */
 static rlx_node join_pieces(rlx_simplifier *s, rlx_node tensor, const cuts *c) {
   const rlx_dims *shape = &rlx_graph_at(s->to, tensor)->type.shape;
   if (is_whole(c, shape)) return tensor;
@@ -206,7 +206,8 @@ static rlx_node join_pieces(rlx_simplifier *s, rlx_node tensor, const cuts *c) {
   return rlx_simplify_add(s, RLX_OP_slice, &tensor, 1, &a);
 }
 
-/* How many of the parts from `at` on are neighbouring pieces of one tensor (at least 1), and the node for them. */
+/* The number of inputs from `at` on that are adjacent slices of one tensor (at least 1), and the node that replaces
+ * them. */
 static uint32_t take_run(rlx_simplifier *s, const rlx_draft *d, uint32_t at, int axis, rlx_node *joined) {
   cuts run, next;
   uint32_t n = 1;
@@ -226,7 +227,8 @@ static rlx_rule_result concat(rlx_simplifier *s, rlx_draft *d) {
   int axis = rlx_axis_of(d->attrs.concat_.axis, d->type.shape.n);
   uint32_t n = 0;
   for (uint32_t i = 0; i < d->n_in;) {
-    bool is_empty = rlx_draft_shape(s, d, i)->v[axis] == 0, is_needed = n == 0 && i + 1 == d->n_in; /* one must stay */
+    /* at least one must stay */
+    bool is_empty = rlx_draft_shape(s, d, i)->v[axis] == 0, is_needed = n == 0 && i + 1 == d->n_in;
     if (is_empty && !is_needed) {
       i++;
       continue;
@@ -242,7 +244,7 @@ static rlx_rule_result concat(rlx_simplifier *s, rlx_draft *d) {
   return RLX_RULE_CHANGED;
 }
 
-/* ---- which rules an op has ---- */
+/* ---- the rules of each op ---- */
 
 static const rlx_rule rules[RLX_OP_COUNT] = {
   [RLX_OP_tile] = drop_tile,

@@ -1,7 +1,7 @@
-/* Rules that are arithmetic: what an element-wise node does to values, not where they lie.
+/* Arithmetic rules: identities of element-wise ops on values.
  *
- * Most rules are rows: an operand that changes nothing, one that decides everything, an op that is its own
- * repetition. What a row claims must hold for all bits; the comments say so where it is not plain. */
+ * Most rules are table rows: identity operands, absorbing operands, idempotent ops. A row must hold for all bit
+ * patterns; comments give the reason where it is not obvious. */
 #include <math.h>
 #include <string.h>
 
@@ -9,16 +9,16 @@
 #include "ir/scalar.h"
 #include "pass/simplify.h"
 
-/* ---- operands that change nothing, or decide everything ---- */
+/* ---- identity and absorbing operands ---- */
 
 enum { RIGHT = 1, EITHER = 2, FLOATS = 4, INTS = 8, BOOLS = 16 };
 
-/* With an operand of this value, op gives its other operand (identities) or this operand (absorbers). */
+/* With an operand of this value, op returns its other operand (identities) or this operand (absorbers). */
 typedef struct operand_row {
   rlx_op op;
   int where, types;
   double f;
-  int64_t i; /* compared in the width of the type, so -1 is "all bits" for unsigned types too */
+  int64_t i; /* compared in the width of the type, so -1 means all bits for unsigned types as well */
 } operand_row;
 
 static const operand_row identities[] = {
@@ -52,7 +52,7 @@ static bool is_value(const operand_row *row, rlx_dtype dtype, const rlx_splat *x
   return (row->types & INTS) && (((uint64_t)x->i ^ (uint64_t)row->i) & mask) == 0;
 }
 
-/* The input of d that a row of the table speaks of, or 2 if there is none. */
+/* The input of d that matches a row of the table; 2 if none does. */
 static uint32_t find_operand(const rlx_simplifier *s, const rlx_draft *d, const operand_row *rows, size_t n) {
   for (size_t r = 0; r < n; r++) {
     if (rows[r].op != d->op) continue;
@@ -73,7 +73,7 @@ static rlx_rule_result take_absorber(rlx_simplifier *s, rlx_draft *d) {
   return i < 2 ? rlx_draft_becomes_input(s, d, i) : RLX_RULE_NO;
 }
 
-/* max(x, x) and its like are x. */
+/* max(x, x) and the like are x. */
 static rlx_rule_result drop_same_operands(rlx_simplifier *s, rlx_draft *d) {
   return d->in[0] == d->in[1] ? rlx_draft_becomes_input(s, d, 0) : RLX_RULE_NO;
 }
@@ -99,7 +99,7 @@ static rlx_rule_result drop_twice(rlx_simplifier *s, rlx_draft *d) { /* neg, not
   return x->op == d->op ? rlx_draft_done(d, x->in[0]) : RLX_RULE_NO;
 }
 
-/* ---- repetition ---- */
+/* ---- idempotent ops ---- */
 
 static rlx_rule_result drop_again(rlx_simplifier *s, rlx_draft *d) { /* abs, relu, sign: op(op(x)) is op(x) */
   return rlx_draft_in(s, d, 0)->op == d->op ? rlx_draft_done(d, d->in[0]) : RLX_RULE_NO;
@@ -112,14 +112,14 @@ static rlx_rule_result drop_abs_of_neg(rlx_simplifier *s, rlx_draft *d) { /* uns
   return RLX_RULE_CHANGED;
 }
 
-static rlx_rule_result drop_rounding(rlx_simplifier *s, rlx_draft *d) { /* of what is whole already */
+static rlx_rule_result drop_rounding(rlx_simplifier *s, rlx_draft *d) { /* of values that are integers already */
   rlx_op x = rlx_draft_in(s, d, 0)->op;
   return x == RLX_OP_floor || x == RLX_OP_ceil || x == RLX_OP_round ? rlx_draft_done(d, d->in[0]) : RLX_RULE_NO;
 }
 
 /* ---- clamp ---- */
 
-/* The bounds as the kernel uses them: of integers the whole numbers within. */
+/* The bounds as the kernel uses them: for integers rounded inward. */
 static rlx_attrs_clamp bounds_of(const rlx_attrs_clamp *a, rlx_dtype dtype) {
   return rlx_dtype_is_float(dtype) ? *a : (rlx_attrs_clamp){ceil(a->lo), floor(a->hi)};
 }
@@ -130,8 +130,8 @@ static rlx_rule_result drop_clamp(rlx_simplifier *s, rlx_draft *d) {
   return isinf(a->lo) && a->lo < 0 && isinf(a->hi) && a->hi > 0 ? rlx_draft_done(d, d->in[0]) : RLX_RULE_NO;
 }
 
-/* Two ranges, none of them empty, that overlap: the clamp to what they share. Where bounds are equal (0 and -0 are) the
- * inner one is what an element gets, so that is kept. */
+/* Two non-empty ranges that overlap: clamps to their intersection. If bounds are equal (0 and -0 are), the inner one
+ * determines the element, so it is kept. */
 static rlx_rule_result join_clamps(rlx_simplifier *s, rlx_draft *d) {
   const rlx_node_rec *x = rlx_draft_in(s, d, 0);
   if (x->op != RLX_OP_clamp) return RLX_RULE_NO;
@@ -155,7 +155,7 @@ static rlx_rule_result drop_where(rlx_simplifier *s, rlx_draft *d) {
 
 /* Whether every value of a is a value of b. */
 static bool is_lossless(rlx_dtype a, rlx_dtype b) {
-  if (rlx_dtype_is_block(a)) return b == RLX_F32; /* what decoding gives */
+  if (rlx_dtype_is_block(a)) return b == RLX_F32; /* the type that decoding yields */
   if (a == RLX_C64 || b == RLX_C64) return a == b;
   const rlx_type_row *x = rlx_type_get(a), *y = rlx_type_get(b);
   return x->digits <= y->digits && x->exponent <= y->exponent && x->is_signed <= y->is_signed;
@@ -174,7 +174,7 @@ static rlx_rule_result drop_cast(rlx_simplifier *s, rlx_draft *d) {
 
 /* ---- chains of constants: (x + c) + d, (x * c) * d ---- */
 
-/* A constant of one element that leaves the shape of the other operand alone. */
+/* A constant of one element that does not change the shape of the other operand. */
 static bool scalar_operand(const rlx_simplifier *s, const rlx_node *in, const rlx_dims *shape, uint32_t *at,
                            rlx_splat *value) {
   for (*at = 0; *at < 2; (*at)++) {
@@ -186,8 +186,8 @@ static bool scalar_operand(const rlx_simplifier *s, const rlx_node *in, const rl
   return false;
 }
 
-/* Multiplying by powers of two from 1 up is exact until it overflows, and then stays infinite. Fractions are not: they
- * may round in the sub-normal range, twice. */
+/* Multiplying by powers of two from 1 upwards is exact until it overflows, and then stays infinite. Fractions are not:
+ * they may round twice in the subnormal range. */
 static bool is_growing_power(double f) {
   int exponent;
   return isfinite(f) && fabs(f) >= 1 && fabs(frexp(f, &exponent)) == 0.5;
@@ -210,7 +210,7 @@ static rlx_rule_result join_constants(rlx_simplifier *s, rlx_draft *d) {
     if (rlx_load(&one, 0) != inner.f * outer.f || isinf(rlx_load(&one, 0))) return RLX_RULE_NO;
   }
   rlx_blob *blob = rlx_blob_create(rlx_dtype_size(dtype));
-  rlx_node source = x->in[1 - inner_at]; /* x moves when a node is appended */
+  rlx_node source = x->in[1 - inner_at]; /* appending a node may move x in memory */
   if (blob) memcpy(blob->data, &storage, blob->bytes);
   else rlx_graph_set_error(s->to, RLX_FAIL(RLX_NO_MEMORY, "a constant"));
   rlx_attrs_constant attrs = {.data = blob, .dtype = dtype, .shape = *rlx_draft_shape(s, d, outer_at)};
@@ -222,7 +222,7 @@ static rlx_rule_result join_constants(rlx_simplifier *s, rlx_draft *d) {
   return RLX_RULE_CHANGED;
 }
 
-/* ---- which rules an op has ---- */
+/* ---- the rules of each op ---- */
 
 static const struct {
   rlx_op op;

@@ -1,4 +1,4 @@
-/* Walking one graph while writing another: the map of ids, and which nodes weights alone decide. */
+/* Traversal of one graph while writing another: the map of ids, and which nodes depend on weights alone. */
 #include "pass/pass.h"
 
 rlx_status rlx_walk_init(const rlx_graph *in, rlx_graph *out, rlx_walk *w) {
@@ -46,14 +46,14 @@ rlx_status rlx_walk_end(rlx_walk *w, rlx_pass_context *ctx) {
 
 #define LOAD_BYTES ((uint64_t)16 << 20)
 
-/* Bytes of a value; what has no size that fits is larger than anything. */
+/* Bytes of a value; UINT64_MAX if the size overflows. */
 static uint64_t bytes_of(const rlx_node_rec *n) {
   size_t bytes;
   return rlx_tensor_bytes(n->type.dtype, n->type.shape, &bytes) ? UINT64_MAX : bytes;
 }
 
-/* A value that is kept, or passed through, while weights are loaded: some megabytes, or a few times what the weights take.
- * A number that is spread over a large shape stays in the run, where the plan counts it. */
+/* The maximum size of a value at load: some megabytes, or a few times the size of the weights. A number expanded to a
+ * large shape stays in the run, where the plan accounts for it. */
 static uint64_t largest_at_load(const rlx_graph *g) {
   uint64_t leaves = 0;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {

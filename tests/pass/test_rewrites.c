@@ -294,7 +294,7 @@ TEST(rewrites_know_their_limits) {
      "the kernel reaches over more than 2^52 elements"},
     {"x: f32[1,1,1,1]", "im2col(%x) {kernel=[1,1], stride=[4294967296,4294967296], pad_lo=[1073741824,1073741824]}",
      "the padded input or its rows for each tap would pass 2^28 elements"},
-    {"x: f32[1]", "resize(%x) {size=[1099511627776]}", "a table of places would pass 2^28 elements"}};
+    {"x: f32[1]", "resize(%x) {size=[1099511627776]}", "a table of positions would pass 2^28 elements"}};
   for (size_t i = 0; i < COUNT(limits) && !test_has_failed(); i++) {
     rlx_graph *g = NULL, *out = NULL;
     CHECK_OK(expr_graph(limits[i].leaves, limits[i].expr, &g));
