@@ -271,7 +271,7 @@ static bool is_head_swap(const rlx_dims *perm) {
 bool rlx_fuse_before_head_swap(const rlx_fuse *f, rlx_fuse_in *x) {
   const rlx_node_rec *n = rlx_fuse_at(f, x->node);
   if (x->reshaped || n->type.shape.n != 4) return false;
-  if (x->perm.n) { /* it already has a transpose for the fused node */
+  if (x->perm.n) { /* a transpose that the match would add */
     if (!is_head_swap(&x->perm)) return false;
     x->perm.n = 0;
     return true;

@@ -1,9 +1,9 @@
-/* Offsets: rlx_place for one block, and a split into several where a device has a largest allocation.
+/* Offset assignment: rlx_place for one block, or several blocks if the device limits the size of an allocation.
  *
- * If everything fits one block, that is all. Else storages are dealt to blocks, the largest first, each to the first
- * block whose most crowded time still has room (a tree over the steps keeps the load); then each block is placed, and
- * what placement could not keep under the limit moves on to further blocks. A block keeps at least one storage, so this
- * ends. */
+ * If everything fits one block, that is all. Otherwise storages are distributed over blocks, largest first, each to the
+ * first block whose peak load still has room (a segment tree over the steps holds the load). Then each block is placed,
+ * and storages that placement could not keep under the limit move on to further blocks. A block keeps at least one
+ * storage, so this terminates. */
 #include <stdlib.h>
 
 #include "plan/planner.h"
@@ -23,7 +23,7 @@ static rlx_status too_large(const planner *p, const plan_storage *s) {
                   name, (unsigned long long)s->bytes, (unsigned long long)p->o.max_block_bytes);
 }
 
-/* Places the storages with these numbers. */
+/* Places these storages. */
 static rlx_status place(planner *p, plan_order *o, const uint32_t *which, size_t n, rlx_place_result *result) {
   rlx_place_item *items = rlx_mem_calloc(n ? n : 1, sizeof *items);
   uint64_t *offsets = rlx_mem_calloc(n ? n : 1, sizeof *offsets);
@@ -41,9 +41,9 @@ static rlx_status place(planner *p, plan_order *o, const uint32_t *which, size_t
   return s;
 }
 
-/* ---- dealing ---- */
+/* ---- distribution over blocks ---- */
 
-/* The load of a block over the steps: a tree with what was added to whole nodes and the most below them. */
+/* The load of a block over the steps: a segment tree with lazy additions and the maximum of each subtree. */
 typedef struct load {
   uint64_t *max, *added;
 } load;
@@ -70,13 +70,13 @@ static uint64_t load_max(const load *t, uint32_t node, uint32_t lo, uint32_t hi,
   return t->added[node] + (a > b ? a : b);
 }
 
-typedef struct deal {
+typedef struct distribution {
   planner *p;
   plan_order *o;
   uint32_t *todo; /* storages without a block, largest first */
   size_t n_todo;
-  uint32_t *here; /* of the block being filled */
-} deal;
+  uint32_t *here; /* storages of the block being filled */
+} distribution;
 
 typedef struct ranked {
   uint64_t bytes;
@@ -93,8 +93,8 @@ static bool fits(const planner *p, const plan_storage *s) {
   return s->bytes <= p->o.max_block_bytes && s->offset <= p->o.max_block_bytes - s->bytes;
 }
 
-/* Fills one block from what is left; the rest stays, in order. */
-static rlx_status fill_block(deal *d, uint32_t block, load *t) {
+/* Fills one block from the remaining storages; the others stay in order. */
+static rlx_status fill_block(distribution *d, uint32_t block, load *t) {
   planner *p = d->p;
   uint32_t last = p->n_steps ? p->n_steps - 1 : 0;
   uint64_t room = rlx_planner_padded(p, p->o.max_block_bytes);
@@ -123,7 +123,7 @@ static rlx_status fill_block(deal *d, uint32_t block, load *t) {
   return RLX_OK;
 }
 
-static rlx_status sort_todo(deal *d) {
+static rlx_status sort_todo(distribution *d) {
   ranked *r = rlx_bump_array(&d->p->mem, ranked, d->n_todo);
   if (!r) return rlx_planner_no_memory(d->p);
   for (size_t i = 0; i < d->n_todo; i++) r[i] = (ranked){d->o->storage[d->todo[i]].bytes, d->todo[i]};
@@ -134,7 +134,7 @@ static rlx_status sort_todo(deal *d) {
 
 static rlx_status split(planner *p, plan_order *o, uint32_t *which, uint32_t *n_blocks) {
   size_t n_nodes = 4 * ((size_t)p->n_steps + 1);
-  deal d = {.p = p, .o = o, .todo = which, .n_todo = o->n_storages};
+  distribution d = {.p = p, .o = o, .todo = which, .n_todo = o->n_storages};
   d.here = rlx_bump_array(&p->mem, uint32_t, o->n_storages);
   load t = {rlx_mem_calloc(n_nodes, sizeof *t.max), rlx_mem_calloc(n_nodes, sizeof *t.added)};
   rlx_status s = d.here && t.max && t.added ? RLX_OK : rlx_planner_no_memory(p);
@@ -149,7 +149,7 @@ static rlx_status split(planner *p, plan_order *o, uint32_t *which, uint32_t *n_
   return s;
 }
 
-/* ---- the whole ---- */
+/* ---- all blocks ---- */
 
 static rlx_status size_blocks(planner *p, const plan_order *o, rlx_plan *out) {
   out->scratch = rlx_bump_array(&out->bump, uint64_t, out->n_scratch);

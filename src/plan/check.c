@@ -1,22 +1,22 @@
-/* The checker: plays the final steps over a map of which bytes hold which part of which value, and so proves the plan.
+/* The checker: proves a plan by simulating its steps over a map of which bytes hold which part of which value.
  *
- * It believes nothing that the planner thought; it reads the steps, the graph and the device's word on each node. A
- * step is right if every input window holds the bytes of that input at that moment, and if what it writes is its own to
- * write. What a value's bytes are follows from the meaning of the ops: a reshape's are its input's, a slice's (where
- * they lie together) are some of its input's, a concat's (along its outermost axis) are its parts'. So two names of the
- * same bytes are told to be the same by following the later of them to what it was made from, until they meet.
+ * It uses nothing that the planner computed, only the steps, the graph and the device's needs of each node. A step is
+ * correct if every input window holds the bytes of that input at that moment, and if the step may write where it
+ * writes. The bytes of a value follow from the semantics of the ops: a reshape's are its input's, a contiguous slice's
+ * are part of its input's, a concat's along its outermost axis are its parts'. To decide whether two names mean the
+ * same bytes, the later one is followed to the value it was made from, until both agree.
  *
- * A second map holds the storages that are live, so that no two overlap and every window lies in one.
+ * A second map holds the live storages, so that no two overlap and every window lies inside one.
  *
- * Nothing of the planner is used here; check_steps.c has the rules of a single step. */
+ * The planner's code is not used here; check_steps.c has the rules of a single step. */
 #include "plan/checker.h"
 
 #include "ir/slice.h"
 
-/* ---- what ops mean for bytes ---- */
+/* ---- the bytes of each op's result ---- */
 
-/* Row-major numbers of the first and last element of a slice. Elements come in rising order if no step walks back, so
- * they lie together exactly if there are as many of them as there are numbers between. */
+/* The row-major indices of the first and last element of a slice. If no step is negative the elements are in ascending
+ * order, so they are contiguous exactly if their number equals the length of that range. */
 static rlx_status resolve_slice(checker *c, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(c->g, id);
   const rlx_dims *x = &rlx_graph_at(c->g, n->in[0])->type.shape;
@@ -68,7 +68,7 @@ static rlx_status resolve(checker *c, rlx_node id, uint64_t **next_end) {
   return RLX_OK;
 }
 
-/* Follows byte `shift` of a value to the value it was moved from; *run is cut to the bytes that come along. */
+/* Follows byte `shift` of a value to the value it was moved from; *run is reduced to the bytes that come from there. */
 static bool follow(const checker *c, rlx_node *v, uint64_t *shift, uint64_t *run) {
   if (c->moves[*v] == CHECK_NONE) return false;
   if (c->moves[*v] == CHECK_VIEW) {
@@ -78,7 +78,7 @@ static bool follow(const checker *c, rlx_node *v, uint64_t *shift, uint64_t *run
   }
   const rlx_node_rec *n = rlx_graph_at(c->g, *v);
   const uint64_t *end = c->part_end[*v];
-  uint32_t lo = 0, hi = n->n_in - 1; /* the first part that ends behind shift */
+  uint32_t lo = 0, hi = n->n_in - 1; /* the first part that ends after shift */
   while (lo < hi) {
     uint32_t mid = lo + (hi - lo) / 2;
     if (end[mid] > *shift) hi = mid;
@@ -90,7 +90,7 @@ static bool follow(const checker *c, rlx_node *v, uint64_t *shift, uint64_t *run
   return true;
 }
 
-/* Whether byte `a_shift` of value a is byte `b_shift` of value b; *run is cut to the bytes for which that holds. */
+/* Whether byte `a_shift` of value a is byte `b_shift` of value b; *run is reduced to the bytes for which that holds. */
 static bool is_same_byte(const checker *c, rlx_node a, uint64_t a_shift, rlx_node b, uint64_t b_shift, uint64_t *run) {
   while (a != b || a_shift != b_shift) {
     if (a == b || !a || !b) return false;
@@ -99,7 +99,7 @@ static bool is_same_byte(const checker *c, rlx_node a, uint64_t a_shift, rlx_nod
   return true;
 }
 
-/* ---- what lies where ---- */
+/* ---- content of windows ---- */
 
 rlx_status rlx_plan_check_inside(const checker *c, const rlx_window *w) {
   uint64_t size = 0;
@@ -123,7 +123,7 @@ uint32_t rlx_plan_check_room(const checker *c, const rlx_window *w) {
   return w->segment == RLX_SEGMENT_STATE ? c->p->n_scratch + w->block : w->block;
 }
 
-/* Whether a window, which is inside its block, holds the value; *other is what was looked at last. */
+/* Whether a window, which is inside its block, holds the value; *other is the last range examined. */
 bool rlx_plan_check_holds(checker *c, const rlx_window *w, rlx_node v, check_range *other) {
   uint64_t done = 0;
   bool is_weight = w->segment == RLX_SEGMENT_WEIGHTS;
@@ -136,7 +136,7 @@ bool rlx_plan_check_holds(checker *c, const rlx_window *w, rlx_node v, check_ran
     if (!is_same_byte(c, v, done, r.label, r.shift, &run)) return false;
     done += run;
   }
-  /* The next to ask finds it in one piece. */
+  /* The next query finds it as one range. */
   if (!is_weight && w->bytes && c->moves[v] == CHECK_CONCAT &&
       rlx_plan_check_map_has_point(&c->content, rlx_plan_check_room(c, w), w->offset) &&
       rlx_plan_check_map_has_point(&c->content, rlx_plan_check_room(c, w), w->offset + w->bytes))
@@ -158,7 +158,7 @@ rlx_status rlx_plan_check_value_at(checker *c, const rlx_window *w, rlx_node v) 
                   (unsigned)other.label, (unsigned long long)other.shift);
 }
 
-/* Every scratch window with bytes lies in one storage that is live now. */
+/* A non-empty scratch window must lie inside one live storage. */
 rlx_status rlx_plan_check_in_storage(checker *c, const rlx_window *w, size_t step) {
   if (w->segment != RLX_SEGMENT_SCRATCH || !w->bytes) return RLX_OK;
   check_range r = rlx_plan_check_map_at(&c->live, w->block, w->offset);
@@ -206,7 +206,7 @@ static rlx_status make_tables(checker *c) {
 
 static bool is_weight_op(rlx_op op) { return op == RLX_OP_param || op == RLX_OP_constant; }
 
-/* Slots hold the right kind of node, each once. */
+/* Slots must hold the right kind of node, each once. */
 static rlx_status check_slots(const checker *c) {
   const rlx_plan *p = c->p;
   for (uint32_t i = 0; i < p->n_weights; i++)
@@ -232,7 +232,7 @@ static void add_points(const checker *c, point_list *l, const rlx_window *w) {
   l->v[l->n++] = (check_point){rlx_plan_check_room(c, w), w->offset + w->bytes};
 }
 
-/* Cuts all blocks at the ends of whatever is written. */
+/* Divides all blocks into cells at the ends of everything that is written. */
 static rlx_status make_maps(checker *c) {
   const rlx_plan *p = c->p;
   uint32_t n_rooms = p->n_scratch + p->n_states;
@@ -258,9 +258,9 @@ static rlx_status make_maps(checker *c) {
            : no_memory();
 }
 
-/* ---- places and storages ---- */
+/* ---- locations and storages ---- */
 
-/* Where each value is said to lie: some place exactly if it is needed, of its size; leaves in their own. */
+/* Checks the location of a value: it has one exactly if it is live, of its size; leaves are in their own slots. */
 static rlx_status check_place(const checker *c, rlx_node id) {
   const rlx_plan *p = c->p;
   const rlx_window *w = &p->at[id];
@@ -299,7 +299,7 @@ static rlx_status check_storage(const checker *c, size_t i) {
   return RLX_OK;
 }
 
-/* The block sizes and the bound, from the storages. */
+/* Recomputes the block sizes and the bound from the storages. */
 static rlx_status check_sizes(checker *c) {
   const rlx_plan *p = c->p;
   uint64_t *end = rlx_bump_array(&c->mem, uint64_t, p->n_scratch), total = 0, now = 0, max = 0;
@@ -328,7 +328,8 @@ static rlx_status check_sizes(checker *c) {
   return RLX_OK;
 }
 
-/* Everything that must hold before the first step is looked at; windows of steps too, since the map is cut by them. */
+/* Everything that must hold before the first step, including the windows of steps, because the map's cells depend on
+ * them. */
 static rlx_status check_static(checker *c) {
   const rlx_plan *p = c->p;
   RLX_TRY(check_slots(c));
@@ -341,9 +342,9 @@ static rlx_status check_static(checker *c) {
   return RLX_OK;
 }
 
-/* ---- playing ---- */
+/* ---- simulation ---- */
 
-/* Storages that begin at this step find their bytes free. */
+/* Storages that begin at this step must find their bytes free. */
 static rlx_status begin_storages(checker *c, size_t step, size_t *next) {
   const rlx_plan *p = c->p;
   for (; *next < p->n_storages && p->storages[*next].first <= step; (*next)++) {
@@ -356,7 +357,7 @@ static rlx_status begin_storages(checker *c, size_t step, size_t *next) {
       done += r.bytes;
     }
     rlx_plan_check_map_write(&c->live, w->block, w->offset, w->bytes, (uint32_t)*next + 1, 0);
-    rlx_plan_check_write(c, w, RLX_NONE); /* what died there is not to be relied on */
+    rlx_plan_check_write(c, w, RLX_NONE); /* dead values there must not be read */
   }
   return RLX_OK;
 }

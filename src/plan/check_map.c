@@ -1,4 +1,4 @@
-/* Ranges of labelled bytes, as check_map.h says: sorted points, and a tree of bits over the cells between them. */
+/* Ranges of labelled bytes: sorted points, and a tree of bits over the cells between them. See check_map.h. */
 #include "plan/check_map.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ bool rlx_plan_check_points_init(check_points *p, rlx_bump *mem, check_point *poi
   return true;
 }
 
-/* The last point of the room that is not behind offset. */
+/* The last point of the room at or before offset. */
 static size_t find_cell(const check_points *p, uint32_t room, uint64_t offset) {
   size_t lo = p->first[room], hi = p->first[room + 1];
   while (hi - lo > 1) {
@@ -59,7 +59,7 @@ static size_t highest(uint64_t word) {
 
 static size_t lowest(uint64_t word) { return highest(word & (~word + 1)); }
 
-/* The last bit not behind i; there is one. */
+/* The last set bit at or before i; there must be one. */
 static size_t bit_before(const check_map *m, size_t i) {
   for (int level = 0; level < m->n_levels; level++) {
     uint64_t word = m->bits[level][i / 64] & (UINT64_MAX >> (63 - i % 64));
@@ -74,7 +74,7 @@ static size_t bit_before(const check_map *m, size_t i) {
   return 0;
 }
 
-/* The first bit behind i; there is one. */
+/* The first set bit after i; there must be one. */
 static size_t bit_after(const check_map *m, size_t i) {
   i++;
   for (int level = 0; level < m->n_levels; level++) {
@@ -101,7 +101,7 @@ bool rlx_plan_check_map_init(check_map *m, rlx_bump *mem, const check_points *po
     if (!words) return false;
     if (n < 64 || m->n_levels == 5) break;
   }
-  /* A room is one range; its end is a range of no bytes, so that every range has one behind it. */
+  /* Initially a room is one range. Its end is an empty range, so that every range has a successor. */
   for (size_t i = 0; i < points->n; i++) {
     bool begins = i == 0 || points->v[i - 1].room != points->v[i].room;
     bool ends = i + 1 == points->n || points->v[i + 1].room != points->v[i].room;
@@ -120,7 +120,7 @@ check_range rlx_plan_check_map_at(const check_map *m, uint32_t room, uint64_t of
   return (check_range){m->label[cell], m->shift[cell] + (offset - v[cell].offset), v[end].offset - offset};
 }
 
-/* Makes the cell the first of a range. */
+/* Makes the cell the beginning of a range. */
 static void cut(check_map *m, size_t cell) {
   if (has_bit(m, cell)) return;
   size_t from = bit_before(m, cell);

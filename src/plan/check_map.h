@@ -1,10 +1,10 @@
-/* The checker's memory of what lies where: for each block, ranges of bytes with a label and where in the labelled thing
- * they begin.
+/* The checker's map of memory contents: for each block, ranges of bytes with a label and their offset in the labelled
+ * value.
  *
- * All ends of ranges that will ever be written are known before (they are windows of the plan), so the bytes are cut
- * into cells at those points once, and a range is a run of cells: a bit says which cells begin a range. Writing forgets
- * the ranges it covers, so all writes together take about as long as there are writes; finding is a binary search and a
- * look into a few words. Nothing here is used by the planner. */
+ * All ends of ranges that will ever be written are known in advance (they are windows of the plan). So the bytes are
+ * divided into cells at those points once, and a range is a run of cells: a bit marks the cells that begin a range. A
+ * write clears the ranges it covers, so the total cost is proportional to the number of writes. A lookup is a binary
+ * search and a scan of a few words. The planner does not use this code. */
 #ifndef RLX_PLAN_CHECK_MAP_H
 #define RLX_PLAN_CHECK_MAP_H
 
@@ -16,28 +16,28 @@ typedef struct check_point {
   uint64_t offset;
 } check_point;
 
-/* Where ranges may begin and end; shared by maps. */
+/* The points where ranges may begin and end; shared by maps. */
 typedef struct check_points {
   check_point *v; /* sorted, no two equal */
   size_t n;
-  size_t *first; /* by room, and one more: its points */
+  size_t *first; /* by room, plus one: its first point */
 } check_points;
 
 typedef struct check_map {
   const check_points *points;
-  uint64_t *bits[5]; /* a bit per cell that begins a range; above, a bit per word below that is not 0 */
+  uint64_t *bits[5]; /* level 0: a bit per cell that begins a range; higher levels: a bit per non-zero word below */
   int n_levels;
   uint32_t *label; /* by cell that begins a range; 0: nothing known */
-  uint64_t *shift; /* where the range begins in the labelled thing */
+  uint64_t *shift; /* the range's offset in the labelled value */
 } check_map;
 
 typedef struct check_range {
   uint32_t label;
-  uint64_t shift; /* at the byte asked for */
+  uint64_t shift; /* of the queried byte */
   uint64_t bytes; /* from there to the end of the range */
 } check_range;
 
-/* Sorts points (with 0 and the end of each room among them) and drops doubles. False: no memory. */
+/* Sorts points (0 and the end of each room are among them) and removes duplicates. False: no memory. */
 bool rlx_plan_check_points_init(check_points *p, rlx_bump *mem, check_point *points, size_t n, uint32_t n_rooms);
 /* Everything unlabelled. False: no memory. */
 bool rlx_plan_check_map_init(check_map *m, rlx_bump *mem, const check_points *points);

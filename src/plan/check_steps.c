@@ -1,4 +1,4 @@
-/* The rules of a single step: its form, what it may overlap, and what it leaves behind. */
+/* The rules of a single step: its form, permitted overlaps, and its effect on the map. */
 #include "plan/checker.h"
 
 static bool is_none(const rlx_window *w) { return w->segment == RLX_SEGMENT_NONE; }
@@ -19,7 +19,7 @@ static rlx_status check_size(const checker *c, const rlx_window *w, rlx_node n, 
                                             (unsigned)n, (unsigned long long)c->bytes[n], (unsigned long long)w->bytes);
 }
 
-/* A window that a kernel sees; what is only copied may begin anywhere. */
+/* Checks a window that a kernel binds; windows of copies need no alignment. */
 static rlx_status check_bound(const checker *c, const rlx_window *w, rlx_node n, const char *what) {
   RLX_TRY(check_size(c, w, n, what));
   return w->offset % c->view_align == 0 ? RLX_OK
@@ -50,7 +50,7 @@ static rlx_status check_results_form(const checker *c, const rlx_step *s) {
     if (i && !rlx_node_is_sibling(n, rlx_graph_at(c->g, id)))
       return RLX_FAIL(RLX_INVALID, "nodes %u and %u are not made by one execution", (unsigned)s->node, (unsigned)id);
     RLX_TRY(check_bound(c, &s->out[i], id, "the result"));
-    /* The old value of a state that is an output ends up in a copy: that is looked at after the last step. */
+    /* The old value of a state that is an output ends up in a copy, which is checked after the last step. */
     bool is_kept = c->replaced[id] && c->p->at[id].segment == RLX_SEGMENT_SCRATCH;
     if (!is_kept && !is_equal(&s->out[i], &c->p->at[id]))
       return RLX_FAIL(RLX_INVALID, "node %u is written elsewhere than where it is said to lie", (unsigned)id);
@@ -83,7 +83,7 @@ rlx_status rlx_plan_check_step_form(const checker *c, const rlx_step *s) {
   return s->kind == RLX_STEP_NODE ? check_node_form(c, s) : RLX_FAIL(RLX_INVALID, "is of kind %d", (int)s->kind);
 }
 
-/* ---- what the device said ---- */
+/* ---- the device's needs ---- */
 
 static rlx_node_needs ask_needs(const checker *c, rlx_node id) {
   const rlx_op_table_row *row = rlx_op_table_get(rlx_graph_at(c->g, id)->op);
@@ -95,7 +95,7 @@ static rlx_node_needs ask_needs(const checker *c, rlx_node id) {
   return needs;
 }
 
-/* A result on top of an input: the same window, elements of the same size, and the device said it may. */
+/* A result may overlap an input: the same window, elements of equal size, and permitted by the device. */
 static bool may_overlap(const checker *c, const rlx_step *s, uint32_t i, const rlx_node_needs *needs) {
   const rlx_node_rec *n = rlx_graph_at(c->g, s->node);
   if (!is_equal(&s->in[i], &s->out[0])) return false;
@@ -138,7 +138,7 @@ static rlx_status check_needs(const checker *c, const rlx_step *s) {
   return check_overlaps(c, s, &needs);
 }
 
-/* ---- playing ---- */
+/* ---- simulation ---- */
 
 static rlx_status play_copy(checker *c, const rlx_step *s, size_t at) {
   check_range other;
@@ -151,7 +151,7 @@ static rlx_status play_copy(checker *c, const rlx_step *s, size_t at) {
   return RLX_OK;
 }
 
-/* A state is written by its updates alone, whole and in place. */
+/* A state is written only by its updates, whole and in place. */
 static rlx_status check_state_rule(const checker *c, const rlx_step *s) {
   const rlx_node_rec *n = rlx_graph_at(c->g, s->node);
   for (uint32_t i = 0; i < s->n_out; i++) {
@@ -165,7 +165,7 @@ static rlx_status check_state_rule(const checker *c, const rlx_step *s) {
   return RLX_OK;
 }
 
-/* Reads are where values are said to lie; old values of states may be in a copy. */
+/* A read must be at the value's location; the old value of a state may be in a copy. */
 static rlx_status check_read(checker *c, const rlx_step *s, uint32_t i, size_t at) {
   rlx_node id = rlx_graph_at(c->g, s->node)->in[i];
   rlx_op from = rlx_graph_at(c->g, c->view_root[id])->op;

@@ -1,12 +1,12 @@
-/* What the checker's two files share: check.c keeps the map and plays the steps, check_steps.c has the rules that a
- * single step must obey. Nothing here is used by the planner. */
+/* Shared by the checker's files: check.c keeps the map and simulates the steps, check_steps.c has the rules of a single
+ * step. The planner does not use this header. */
 #ifndef RLX_PLAN_CHECKER_H
 #define RLX_PLAN_CHECKER_H
 
 #include "plan/check_map.h"
 #include "plan/plan.h"
 
-enum { CHECK_NONE, CHECK_VIEW, CHECK_CONCAT }; /* how a node's bytes are other values' */
+enum { CHECK_NONE, CHECK_VIEW, CHECK_CONCAT }; /* how a node's bytes derive from other values' */
 
 typedef struct checker {
   const rlx_plan *p;
@@ -18,9 +18,9 @@ typedef struct checker {
   uint64_t *bytes;
   bool *is_needed, *is_made;
   uint8_t *moves;
-  rlx_node *view_root; /* of views: whose bytes, from view_shift on; else itself */
+  rlx_node *view_root; /* of views: the value whose bytes it shares, from view_shift on; else itself */
   uint64_t *view_shift;
-  uint64_t **part_end; /* of concats: where each part ends */
+  uint64_t **part_end; /* of concats: the end of each part */
   rlx_node *replaced;  /* of states and updates: the update of it */
 
   check_points points;
@@ -35,9 +35,9 @@ rlx_status rlx_plan_check_value_at(checker *c, const rlx_window *w, rlx_node v);
 rlx_status rlx_plan_check_in_storage(checker *c, const rlx_window *w, size_t step);
 void rlx_plan_check_write(checker *c, const rlx_window *w, rlx_node v);
 
-/* What can be said of a step alone: nodes that exist, windows inside blocks, of the right sizes. */
+/* Checks a step by itself: nodes exist, windows are inside blocks and have the right sizes. */
 rlx_status rlx_plan_check_step_form(const checker *c, const rlx_step *s);
-/* Plays it. */
+/* Simulates it. */
 rlx_status rlx_plan_check_step(checker *c, const rlx_step *s, size_t at);
 
 #endif

@@ -1,7 +1,7 @@
-/* The steps: the chosen order written down as windows, and where each value lies.
+/* Encodes the chosen order as steps with windows, and the location of each value.
  *
- * Weights and states get slots here, in the order of their nodes, if a step or an output reads them. Device limits on
- * one binding are checked where a window is bound: by steps that the device runs. */
+ * Weights and states get slots here, in node order, if a step or an output reads them. The device's limit on a binding
+ * is checked for windows of steps that the device runs. */
 #include <stdio.h>
 
 #include "plan/planner.h"
@@ -28,7 +28,7 @@ static rlx_window buffer_window(const encoder *e, uint32_t buffer, uint64_t shif
   return (rlx_window){RLX_SEGMENT_SCRATCH, s->block, s->offset + shift, bytes};
 }
 
-/* `bytes` of a root from `shift` on; of a state's value, the copy of the old one where that is wanted. */
+/* `bytes` of a root starting at `shift`; with `old`, of the copy of a state's old value. */
 static rlx_window root_window(const encoder *e, rlx_node root, uint64_t shift, uint64_t bytes, bool old) {
   const plan_value *v = &e->p->value[root];
   if (!v->bytes && v->kind == PLAN_EMPTY) return (rlx_window){RLX_SEGMENT_SCRATCH, 0, 0, 0};
@@ -50,7 +50,7 @@ static void mark_slot(encoder *e, rlx_node root) {
   if (v->state) e->slot[v->state] = 1;
 }
 
-/* Also of inputs without bytes, be they parts of a join: they have windows. */
+/* Includes empty inputs, and those that are parts of a join: they have windows. */
 static void mark_inputs(encoder *e, rlx_node node) {
   const rlx_node_rec *n = rlx_graph_at(e->p->g, node);
   for (uint32_t i = 0; i < n->n_in; i++)
@@ -168,7 +168,7 @@ static rlx_status encode_values(const encoder *e) {
   return RLX_OK;
 }
 
-/* By first step; a counting sort keeps the order among equals. */
+/* Sorts by first step; the counting sort is stable. */
 static rlx_status encode_storages(const encoder *e) {
   planner *p = e->p;
   uint32_t n = e->o->n_storages;

@@ -1,9 +1,9 @@
-/* What an order costs: walk the units in it, let results take over inputs that die, and add up what is live.
+/* The cost of an order: assigns in-place results and computes the live ranges and the peak.
  *
- * A buffer is live from the first unit that touches it to the last; inputs always, outputs to the end. Here the order
- * is known, so here is decided whether an input dies where a result could take its place: the result's buffer then
- * shares the input's storage, and chains of such results share one. The bound is the most bytes of storages and
- * workspace that are live at one step: no placement of this order can be below it. */
+ * A buffer is live from the first unit that touches it to the last; inputs always, outputs to the end. The order is
+ * known here, so it is decided here whether an input dies where a result can overwrite it: the result's buffer then
+ * shares the input's storage, and chains of such results share one. The bound is the maximum of bytes of storages and
+ * workspace live at one step: no placement of this order can be below it. */
 #include "plan/planner.h"
 
 typedef struct live {
@@ -37,7 +37,7 @@ static uint32_t new_storage(live *l, plan_storage s) {
   return l->o->n_storages;
 }
 
-/* The root buffer that is input i of a unit, all of it; 0: the input is a part of one, or no scratch. */
+/* The root buffer that input i of a unit reads as a whole; 0: the input is part of one, or not in scratch. */
 static uint32_t whole_input(planner *p, uint32_t unit, uint32_t i, rlx_node root) {
   const plan_value *in = &p->value[rlx_graph_at(p->g, p->units.v[unit].node)->in[i]];
   uint64_t shift = in->shift;
@@ -52,7 +52,7 @@ static bool may_take(const planner *p, uint32_t unit, uint32_t i) {
          rlx_dtype_size(rlx_graph_at(p->g, n->in[i])->type.dtype) == rlx_dtype_size(n->type.dtype);
 }
 
-/* Every read of buffer b by this unit is of the whole of it, by an input that the result may take over. */
+/* Whether every read of buffer b by this unit is of the whole buffer, by an input that the result may overwrite. */
 static bool reads_only_whole(planner *p, uint32_t unit, uint32_t b) {
   for (uint32_t i = 0; i < rlx_planner_reads(p, unit); i++) {
     rlx_node root = rlx_planner_read(p, unit, i);
@@ -63,8 +63,8 @@ static bool reads_only_whole(planner *p, uint32_t unit, uint32_t b) {
   return true;
 }
 
-/* The buffer that the result of a unit, made in buffer `out` at `step`, takes over; 0: none. */
-static uint32_t find_take(live *l, uint32_t unit, uint32_t out, uint32_t step) {
+/* The buffer that the result of a unit, computed in buffer `out` at `step`, overwrites; 0: none. */
+static uint32_t find_overwritten(live *l, uint32_t unit, uint32_t out, uint32_t step) {
   planner *p = l->p;
   const plan_unit *u = &p->units.v[unit];
   if (u->kind != PLAN_UNIT_NODE || !u->in_place || u->n_nodes != 1 ||
@@ -84,9 +84,9 @@ static uint32_t find_take(live *l, uint32_t unit, uint32_t out, uint32_t step) {
 static void begin_buffer(live *l, uint32_t unit, uint32_t b, uint32_t step) {
   const plan_buffer *buffer = &l->p->buffers.v[b];
   plan_order *o = l->o;
-  uint32_t take = find_take(l, unit, b, step);
-  if (take) {
-    o->slot[b] = o->slot[take];
+  uint32_t overwritten = find_overwritten(l, unit, b, step);
+  if (overwritten) {
+    o->slot[b] = o->slot[overwritten];
     o->storage[o->slot[b]].last = l->last[b];
     o->n_in_place++;
     o->in_place_bytes += rlx_planner_padded(l->p, buffer->bytes);
@@ -120,7 +120,7 @@ static void begin_buffers(live *l) {
   }
 }
 
-/* Sums that leave 64 bits are caught here, for all that adds sizes later. */
+/* Overflow of 64 bits is detected here, for all later sums of sizes. */
 static rlx_status find_bound(live *l) {
   planner *p = l->p;
   plan_order *o = l->o;

@@ -1,13 +1,13 @@
-/* The public call: greedy placement in several orders, of which each part of the problem keeps its best, then the search
- * for the parts that are still above the target. */
+/* rlx_place: greedy placement in several orders, keeping the best for each part of the problem, then the search for the
+ * parts that are still above the target. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/sized.h"
 #include "plan/place.h"
 
-/* In steps, one or two nanoseconds each: a second or less for a problem that never meets its bound, a few seconds where
- * somebody has a capacity to meet, and little where there are so many values that each try takes long. */
+/* In steps of one or two nanoseconds: a second or less for a problem that never reaches its bound, a few seconds if the
+ * caller has a capacity to meet, and little if there are so many values that each attempt takes long. */
 #define BUDGET_FOR_BOUND ((uint64_t)500 * 1000 * 1000)
 #define BUDGET_FOR_CAPACITY ((uint64_t)2500 * 1000 * 1000)
 #define BUDGET_FOR_MANY ((uint64_t)200 * 1000 * 1000)
@@ -18,10 +18,10 @@ static uint64_t default_budget(const place_problem *p, uint64_t capacity) {
   return p->n > MANY ? BUDGET_FOR_MANY : BUDGET_FOR_BOUND;
 }
 
-/* Greedy orders, the one that defines result.greedy first. Equal keys: by start, then as the caller has them. */
+/* Greedy orders; the first defines result.greedy. Equal keys: by start, then in the caller's order. */
 typedef enum greedy_order { BY_SIZE, BY_AREA, BY_LENGTH, BY_LOAD, N_ORDERS } greedy_order;
 
-/* The largest load among an item's sections tells how near to the bound it lives; looking at a few of them will do. */
+/* The largest load among an item's sections, estimated from a few of them: how close to the bound the item lives. */
 static uint64_t load_around(const place_problem *p, uint32_t i) {
   enum { MAX_LOOKS = 16 };
   uint64_t max = 0;
@@ -50,7 +50,7 @@ static void order_items(const place_problem *p, greedy_order by, uint64_t *keys,
 typedef struct solver {
   place_problem problem;
   uint64_t target, budget, steps, greedy; /* bytes in units */
-  bool no_search, has_capacity;           /* to meet */
+  bool no_search, has_capacity;           /* a capacity to meet */
   uint64_t *offsets, *found, *keys;
   uint32_t *order, *scratch;
 } solver;
@@ -80,7 +80,7 @@ static rlx_status try_orders(solver *v) {
   return RLX_OK;
 }
 
-/* The parts above the target share what is left of the budget. */
+/* The parts above the target share the rest of the budget. */
 static rlx_status improve_parts(solver *v) {
   const place_problem *p = &v->problem;
   uint32_t n_above = 0;
@@ -119,7 +119,7 @@ static void deinit(solver *v) {
 rlx_status rlx_place(const rlx_place_item *items, size_t n, const rlx_place_options *options, uint64_t *offsets,
                      rlx_place_result *result) {
   if (!result || (n > 0 && (!items || !offsets)))
-    return RLX_FAIL(RLX_INVALID, "rlx_place: expected items, offsets and a result, found NULL");
+    return RLX_FAIL(RLX_INVALID, "rlx_place: expected items, offsets and a result, got NULL");
   rlx_place_options opt;
   rlx_place_result found = {RLX_PLACE_RESULT_INIT};
   RLX_TRY_AT(RLX_SIZED_READ("rlx_place_options", options, &opt), "rlx_place");

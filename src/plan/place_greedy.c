@@ -1,15 +1,15 @@
-/* Greedy placement: items in a given order, each at the lowest offset that no item before it takes at any time of its
- * life. In order of falling size this is the well-known greedy-by-size.
+/* Greedy placement: items in a given order, each at the lowest offset that no previous item occupies during its
+ * lifetime. In order of decreasing size this is the well-known greedy-by-size.
  *
- * The question "which addresses are taken during these sections" is asked once per item and must not look at all
- * neighbours: an item that lives throughout has n of them. A binary tree over the sections answers it. An item's range is
- * made of O(log n) tree nodes; `cover` of a node are the addresses taken by items that have it among these, and `touch`
- * those taken by any item somewhere below it. What is taken during a range is then `touch` of its own nodes together with
- * `cover` of the nodes above. These sets are lists of disjoint spans, merged where they meet; since placement stacks
- * items without gaps, few spans stand for many items.
+ * Each item needs the addresses occupied during its sections, without scanning all neighbours: an item that lives
+ * throughout has n of them. A segment tree over the sections provides them. An item's range consists of O(log n) tree
+ * nodes. `cover` of a node is the set of addresses of items that have the node in their range, `touch` the set of
+ * addresses of items anywhere in its subtree. The addresses occupied during a range are `touch` of its own nodes and
+ * `cover` of their ancestors. The sets are lists of disjoint spans, merged when adjacent. Placement stacks items
+ * without gaps, so few spans represent many items.
  *
- * Spans of all sets lie in one pool, in slots of a power of two with a free list for each: a million sets of one span
- * each cost no million allocations. */
+ * Spans of all sets are in one pool, in slots of a power of two with a free list per size: a million sets of one span
+ * each do not cost a million allocations. */
 #include <string.h>
 
 #include "base/array.h"
@@ -20,19 +20,19 @@ typedef struct span {
 } span;
 
 enum {
-  N_CLASSES = 32,    /* of slots */
-  MAX_SETS = 4 * 33, /* that one range asks: two of each kind on a level of the tree */
+  N_CLASSES = 32,    /* slot sizes */
+  MAX_SETS = 4 * 33, /* per query: two of each kind per level of the tree */
 };
 
-/* Spans in ascending order, apart from each other. */
+/* Disjoint spans in ascending order. */
 typedef struct span_set {
   uint32_t at, n; /* in the pool */
-  uint32_t class; /* room for 1 << class spans, if n > 0 */
+  uint32_t class; /* capacity is 1 << class spans, if n > 0 */
 } span_set;
 
 typedef struct span_pool {
   RLX_ARRAY(span) spans;
-  uint32_t free[N_CLASSES]; /* a slot plus 1; a free slot's first span holds the next in `begin` */
+  uint32_t free[N_CLASSES]; /* a slot plus 1; the first span of a free slot links to the next in `begin` */
 } span_pool;
 
 typedef struct tree {
@@ -59,7 +59,7 @@ static void pool_give(span_pool *pool, uint32_t class, uint32_t at) {
   pool->free[class] = at + 1;
 }
 
-/* Room for one span more. */
+/* Reserves one more span. */
 static bool set_reserve(span_pool *pool, span_set *set) {
   if (set->n > 0 && set->n < (uint32_t)1 << set->class) return true;
   uint32_t class = set->n == 0 ? 0 : set->class + 1, at;
@@ -73,7 +73,7 @@ static bool set_reserve(span_pool *pool, span_set *set) {
   return true;
 }
 
-/* The first span from `k` on that ends after y: in steps that double, then by halves. */
+/* The first span from `k` on that ends after y: by galloping, then binary search. */
 static uint32_t first_after(const span *spans, uint32_t n, uint32_t k, uint64_t y) {
   uint32_t step = 1, high = k;
   while (high < n && spans[high].end <= y) {
@@ -90,7 +90,7 @@ static uint32_t first_after(const span *spans, uint32_t n, uint32_t k, uint64_t 
   return k;
 }
 
-/* Adds [begin, end), which may overlap or touch what is there. */
+/* Adds [begin, end), which may overlap or adjoin existing spans. */
 static bool set_add(span_pool *pool, span_set *set, uint64_t begin, uint64_t end) {
   span *spans = set->n > 0 ? &pool->spans.v[set->at] : NULL;
   uint32_t k = begin == 0 ? 0 : first_after(spans, set->n, 0, begin - 1), after = k;
@@ -111,7 +111,7 @@ static bool set_add(span_pool *pool, span_set *set, uint64_t begin, uint64_t end
   return true;
 }
 
-/* The sets that say what is taken during the sections [from, to). */
+/* The sets of addresses occupied during the sections [from, to). */
 typedef struct query {
   const span *spans[MAX_SETS];
   uint32_t n_spans[MAX_SETS], at[MAX_SETS];

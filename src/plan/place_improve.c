@@ -1,30 +1,30 @@
-/* Which capacities to ask the search for, and how long.
+/* Chooses the capacities to search for, and how long.
  *
- * The target comes first: most problems that can meet it do so quickly. Where that fails, capacities between the target
- * and the peak in hand are tried by halving, which are easier the more room they leave, and lower the peak step by step.
- * Then the target in earnest, in slices: the search over the items goes on where it stopped, and in turn with it comes a
- * round of merging. Where a peak above the target is of use too, this alternates with more halvings, each time with twice
- * the steps; else the target gets all that is left.
+ * The target comes first: most problems that can reach it do so quickly. If that fails, capacities between the target
+ * and the current peak are tried by bisection; the more room they leave the easier they are, and they lower the peak
+ * step by step. Then the target again, in slices: the search over the items continues where it stopped, alternating
+ * with rounds of merging. If a peak above the target is useful as well, this alternates with further bisections, each
+ * time with twice the steps; otherwise the target gets the rest of the budget.
  *
- * Parts that are too large for the search get something simpler: items that stick out above the target are moved to the
- * front of the greedy order, and everything is placed again. */
+ * Parts that are too large for the search get a simpler method: items that extend above the target move to the front of
+ * the greedy order, and everything is placed again. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "plan/place.h"
 
 enum {
-  FIRST_SHARE = 16,  /* of the budget, for the first asking */
-  TARGET_SHARES = 6, /* for the target against one halving, after it */
-  N_HALVINGS = 3,
-  SLICE = 4000,         /* steps for each item .. */
-  SLICE_OF_BUDGET = 100 /* .. and this part of the budget */
+  FIRST_SHARE = 16,  /* 1 / this of the budget, for the first attempt */
+  TARGET_SHARES = 6, /* shares for the target per share of a bisection, after the first round */
+  N_BISECTIONS = 3,
+  SLICE = 4000,         /* steps per item, plus .. */
+  SLICE_OF_BUDGET = 100 /* .. 1 / this of the budget */
 };
 
-/* What is known of a part. */
+/* The known bounds of a part. */
 typedef struct bracket {
   place_search *search;
-  uint64_t impossible; /* below this; nothing is known between here and the peak */
+  uint64_t impossible; /* capacities below this; unknown between here and the peak */
   uint64_t peak;       /* reached */
   uint32_t n_rounds;   /* of merging */
   uint64_t *offsets, *found;
@@ -35,9 +35,9 @@ static void take_found(const place_problem *p, const place_part *part, bracket *
   b->peak = rlx_place_part_peak(p, part, b->offsets);
 }
 
-/* Asks for one capacity; lowers the peak or raises what is known to be impossible. */
-static rlx_status ask(const place_problem *p, const place_part *part, bracket *b, uint64_t capacity, uint64_t budget,
-                      uint64_t *steps, bool *is_met) {
+/* Searches for one capacity; lowers the peak or raises the bound of impossible ones. */
+static rlx_status try_capacity(const place_problem *p, const place_part *part, bracket *b, uint64_t capacity,
+                               uint64_t budget, uint64_t *steps, bool *is_met) {
   place_answer answer;
   RLX_TRY(rlx_place_search_run(b->search, capacity, budget, b->found + part->first, steps, &answer));
   *is_met = answer == PLACE_FOUND;
@@ -46,13 +46,13 @@ static rlx_status ask(const place_problem *p, const place_part *part, bracket *b
   return RLX_OK;
 }
 
-/* Asks for one capacity in slices, the search and a round of merging in turn. */
-static rlx_status insist(const place_problem *p, const place_part *part, bracket *b, uint64_t capacity, uint64_t slice,
-                         uint64_t end, uint64_t *steps) {
+/* Searches for one capacity in slices, alternating the search and a round of merging. */
+static rlx_status try_in_slices(const place_problem *p, const place_part *part, bracket *b, uint64_t capacity,
+                                uint64_t slice, uint64_t end, uint64_t *steps) {
   bool is_met = false;
   while (!is_met && b->impossible <= capacity && *steps < end) {
     uint64_t left = end - *steps;
-    RLX_TRY(ask(p, part, b, capacity, slice < left ? slice : left, steps, &is_met));
+    RLX_TRY(try_capacity(p, part, b, capacity, slice < left ? slice : left, steps, &is_met));
     if (is_met || b->impossible > capacity || *steps >= end || !rlx_place_merge_fits(part)) continue;
     left = end - *steps;
     RLX_TRY(rlx_place_merge_run(p, part, capacity, b->n_rounds++, slice < left ? slice : left, b->found + part->first,
@@ -69,10 +69,11 @@ static rlx_status close_in(const place_problem *p, const place_part *part, brack
   for (bool is_first = true; b->peak > target && b->impossible < b->peak && *steps < end; is_first = false) {
     uint64_t low = b->impossible > target ? b->impossible : target;
     bool is_met, all = only_target && !is_first;
-    RLX_TRY(insist(p, part, b, low, slice, all || target_share > end - *steps ? end : *steps + target_share, steps));
-    for (int k = 0; k < N_HALVINGS && b->peak > low + 1 && *steps < end; k++) {
+    RLX_TRY(
+      try_in_slices(p, part, b, low, slice, all || target_share > end - *steps ? end : *steps + target_share, steps));
+    for (int k = 0; k < N_BISECTIONS && b->peak > low + 1 && *steps < end; k++) {
       uint64_t middle = low + (b->peak - low) / 2, left = end - *steps;
-      RLX_TRY(ask(p, part, b, middle, share < left ? share : left, steps, &is_met));
+      RLX_TRY(try_capacity(p, part, b, middle, share < left ? share : left, steps, &is_met));
       if (!is_met) low = middle;
     }
     if (!is_first) share *= 2;
@@ -81,7 +82,7 @@ static rlx_status close_in(const place_problem *p, const place_part *part, brack
   return RLX_OK;
 }
 
-/* Greedy-by-size again and again; a value that sticks out counts as larger each time, and so comes earlier. */
+/* Repeats greedy-by-size; an item that extends above the target counts as larger each time, so it comes earlier. */
 static rlx_status promote(const place_problem *p, const place_part *part, uint64_t target, uint64_t budget,
                           uint64_t *offsets, uint64_t *found, uint64_t *steps) {
   uint32_t n = part->last - part->first;

@@ -1,33 +1,34 @@
-/* Merging before searching: items that look as if they belonged together become one block, and the search places blocks.
+/* Merging before searching: items that seem to belong together become one block, and the search places blocks.
  *
- * Two items of one lifetime can be stacked; two of one size, of which one begins where the other ends, can follow each
- * other at one address, as the tiles of a loop do. Where sizes or times differ a little, the block wastes what is
- * between, as long as every section has that much to spare. A placement of the blocks is one of the items, and half as
- * many blocks are far easier to place; but a wrong merge may leave nothing to find. So each round merges differently:
- * how much may be wasted, how far to go and which pairs come first are drawn from the round's number, and rounds are
- * short. Stacking says little by itself: most rounds do it only where the sum meets its like just before or after.
+ * Two items with the same lifetime can be stacked. Two of the same size, of which one begins where the other ends, can
+ * follow each other at one address, as the tiles of a loop do. If sizes or times differ slightly, the block wastes the
+ * difference, as long as every section has that much slack. A placement of the blocks is one of the items, and half as
+ * many blocks are far easier to place; but a wrong merge may make the problem infeasible. So each round merges
+ * differently: the permitted waste, the number of merges and the priority of pairs are drawn from the round's number,
+ * and rounds are short. A stack is weak evidence by itself: most rounds accept it only if the sum matches a block just
+ * before or after.
  *
- * This complements the search over the items themselves and does not replace it: it proves nothing. */
+ * This complements the search over the items and does not replace it: it proves nothing. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "plan/place.h"
 
 enum {
-  MAX_BLOCKS = 1500, /* all pairs are looked at */
+  MAX_BLOCKS = 1500, /* because all pairs are examined */
   NO_OWNER = -1,
 };
-#define NEVER 1e9             /* a key: not to be merged */
-#define LAST_RESORT 50.0      /* likewise: of stacks that nothing speaks for */
-#define LAST_RESORT_SHARE 0.3 /* of the rounds that take these at all */
+#define NEVER 1e9             /* a key: never merge */
+#define LAST_RESORT 50.0      /* a key: stacks without further evidence */
+#define LAST_RESORT_SHARE 0.3 /* fraction of the rounds that use these */
 
 typedef struct merge_block {
-  uint32_t from, to; /* sections, from the part's first on */
+  uint32_t from, to; /* sections, counted from the part's first */
   uint64_t size;
-  uint32_t parent; /* the block it is in; itself while it is live */
-  uint64_t shift;  /* its offset in there */
-  int32_t best;    /* to merge with next */
-  double key;      /* of that; lower is better */
+  uint32_t parent; /* the block that contains it; itself while it is live */
+  uint64_t shift;  /* its offset in the parent */
+  int32_t best;    /* the best partner */
+  double key;      /* the key of that pair; lower is better */
 } merge_block;
 
 typedef struct merger {
@@ -35,7 +36,7 @@ typedef struct merger {
   merge_block *blocks;
   uint32_t *live;
   uint64_t *slack;  /* by section */
-  uint64_t *banned; /* a row of bits for each block: pairs that the slack does not allow */
+  uint64_t *banned; /* a row of bits per block: pairs that the slack does not allow */
   uint64_t seed;
   double max_waste; /* of a block's area */
   double noise, stack_bias;
@@ -45,7 +46,7 @@ typedef struct merger {
 
 static double unit_of(uint64_t hash) { return (double)(hash >> 11) * 0x1p-53; }
 
-/* Two blocks as one. */
+/* Two blocks merged. */
 typedef struct union_of_two {
   uint32_t from, to;
   uint64_t size;
@@ -65,7 +66,7 @@ static bool is_near(const merger *m, uint64_t a, uint64_t b) {
   return apart == 0 || (double)apart <= m->max_waste / 2 * (double)larger;
 }
 
-/* Whether a stack of a and b meets its like just before or after it: one block, or two of one lifetime. */
+/* Whether a stack of a and b matches its neighbour in time: one block of its size, or two of one lifetime. */
 static bool is_evident(merger *m, const union_of_two *u, const merge_block *a, const merge_block *b) {
   m->steps += m->n_live;
   for (uint32_t k = 0; k < m->n_live; k++) {
@@ -83,7 +84,7 @@ static bool is_evident(merger *m, const union_of_two *u, const merge_block *a, c
   return false;
 }
 
-/* How good it is to merge i and j: lower is better. */
+/* The key of merging i and j; lower is better. */
 static double key_of(merger *m, uint32_t i, uint32_t j) {
   const merge_block *a = &m->blocks[i], *b = &m->blocks[j];
   union_of_two u = unite(a, b);
@@ -119,7 +120,7 @@ static void find_best(merger *m, uint32_t i) {
   m->steps += 8 * m->n_live;
 }
 
-/* Puts j into i. False where some section has not enough to spare. */
+/* Merges j into i. False if a section does not have enough slack. */
 static bool merge(merger *m, uint32_t i, uint32_t j) {
   merge_block *a = &m->blocks[i], *b = &m->blocks[j];
   union_of_two u = unite(a, b);
@@ -146,7 +147,7 @@ static bool merge(merger *m, uint32_t i, uint32_t j) {
   return true;
 }
 
-/* Merges the best pair, or learns that it cannot be. False: there is none. */
+/* Merges the best pair, or bans it if the slack does not allow it. False: there is no pair. */
 static bool merge_best(merger *m) {
   int64_t at = NO_OWNER;
   for (uint32_t k = 0; k < m->n_live; k++) {
@@ -206,7 +207,7 @@ static void merger_deinit(merger *m) {
   rlx_mem_free(m->banned);
 }
 
-/* The live blocks as a problem of its own; each of its parts must be solved. */
+/* Solves the live blocks as a problem of their own; each of its parts must be solved. */
 static rlx_status solve_blocks(const merger *m, uint64_t capacity, uint64_t budget, rlx_place_item *items,
                                uint64_t *offsets, uint64_t *steps, bool *is_found) {
   place_problem q;
@@ -233,7 +234,7 @@ static rlx_status solve_blocks(const merger *m, uint64_t capacity, uint64_t budg
   return s;
 }
 
-/* From the blocks' offsets to those of the items in them. */
+/* Computes the items' offsets from those of their blocks. */
 static void spread(const merger *m, const uint64_t *block_offsets, uint64_t *offsets) {
   for (uint32_t i = 0; i < m->n; i++) {
     uint64_t shift = 0;

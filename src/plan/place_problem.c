@@ -1,15 +1,15 @@
 /* The placement problem in the solver's terms.
  *
- * Time: only what is live together matters, not when. Walking through starts and ends in order of time, the set of live
- * items is largest just before an end that follows a start; each such moment becomes a section, and an item's life a
- * range of sections. There are at most n of them however long the times are.
+ * Time: only which items are live together matters. Going through starts and ends in order of time, the set of live
+ * items is maximal just before an end that follows a start. Each such moment becomes a section, and an item's lifetime
+ * a range of sections. There are at most n of them, however long the times are.
  *
- * Bytes: sizes are padded to the alignment and divided by their greatest common divisor. That costs nothing, since a
- * placement can always be pushed down until every offset is a sum of sizes, and it shows the search how little room
- * there is: a capacity between two multiples is worth no more than the lower one.
+ * Bytes: sizes are padded to the alignment and divided by their greatest common divisor. That loses nothing, because a
+ * placement can always be pushed down until every offset is a sum of sizes. It shows the search how little freedom
+ * there is: a capacity between two multiples is equivalent to the lower one.
  *
  * All checks of the caller's numbers are here. The sum of all sizes is kept below 2^63, so no sum of sizes, offsets and
- * loads can wrap anywhere in the solver. */
+ * loads can overflow in the solver. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -17,7 +17,7 @@
 
 void rlx_place_sort(const uint64_t *keys, uint32_t *order, uint32_t *scratch, uint32_t n) {
   if (n == 0) return;
-  /* A radix sort, a byte at a time from the lowest. Bytes in which no two keys differ need no pass. */
+  /* An LSD radix sort by bytes. Bytes in which all keys agree need no pass. */
   uint64_t differing = 0;
   for (uint32_t i = 1; i < n; i++) differing |= keys[order[i]] ^ keys[order[0]];
   uint32_t *in = order, *out = scratch;
@@ -43,10 +43,10 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
   return a;
 }
 
-/* Checks one item and pads its size; 0 for an item that takes no room. */
+/* Checks one item and pads its size; 0 for an empty item. */
 static rlx_status item_size(const rlx_place_item *item, size_t at, uint64_t align, uint64_t *size) {
   if (item->lower > item->upper)
-    return RLX_FAIL(RLX_INVALID, "item %zu: expected lower <= upper, found lower %lld and upper %lld", at,
+    return RLX_FAIL(RLX_INVALID, "item %zu: expected lower <= upper, got lower %lld and upper %lld", at,
                     (long long)item->lower, (long long)item->upper);
   *size = 0;
   if (item->lower == item->upper) return RLX_OK;
@@ -58,7 +58,7 @@ static rlx_status item_size(const rlx_place_item *item, size_t at, uint64_t alig
   return RLX_OK;
 }
 
-/* Counts the items that take room; the unit. */
+/* Counts the non-empty items and computes the unit. */
 static rlx_status count_items(place_problem *p, const rlx_place_item *items, size_t n, uint64_t align) {
   uint64_t sum = 0;
   size_t count = 0;
@@ -88,7 +88,7 @@ static rlx_status allocate(place_problem *p) {
   return ok ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "placement of %u items", (unsigned)p->n);
 }
 
-/* What is needed only while the sections are found: by item in order of start. */
+/* Temporary data for computing the sections: by item in order of start. */
 typedef struct times {
   uint64_t *lower, *upper; /* biased, so that unsigned order is signed order */
   uint32_t *order, *scratch;
@@ -104,7 +104,7 @@ static rlx_status take_items(place_problem *p, times *ts, const rlx_place_item *
     RLX_TRY(item_size(&items[i], i, align, &size));
     if (size == 0) continue;
     if (i > UINT32_MAX) return RLX_FAIL(RLX_UNSUPPORTED, "item %zu; indices of 2^32 or more are not supported", i);
-    ts->upper[at] = biased(items[i].lower); /* as the key, until the order is known */
+    ts->upper[at] = biased(items[i].lower); /* used as the sort key until the order is known */
     ts->order[at] = at;
     p->to[at++] = (uint32_t)i;
   }
@@ -122,7 +122,7 @@ static rlx_status take_items(place_problem *p, times *ts, const rlx_place_item *
   return RLX_OK;
 }
 
-/* A section ends at an end that follows a start. */
+/* A section ends at an end event that follows a start. */
 static void find_sections(place_problem *p, const times *ts) {
   uint32_t started = 0, section = 0;
   bool is_open = false;
@@ -139,8 +139,8 @@ static void find_sections(place_problem *p, const times *ts) {
   p->n_sections = section;
 }
 
-/* Loads by differences: what begins in a section less what has ended before it. Unsigned sums may wrap on the way and
- * come out right. */
+/* Loads by differences: sizes that begin in a section less those that ended before it. Unsigned intermediate sums may
+ * wrap; the result is correct. */
 static void find_loads_and_parts(place_problem *p) {
   for (uint32_t i = 0; i < p->n; i++) {
     p->load[p->from[i]] += p->size[i];
@@ -202,7 +202,7 @@ uint64_t rlx_place_part_peak(const place_problem *p, const place_part *part, con
 
 rlx_status rlx_place_lower_bound(const rlx_place_item *items, size_t n, uint64_t align, uint64_t *out) {
   if (!out || (!items && n > 0))
-    return RLX_FAIL(RLX_INVALID, "rlx_place_lower_bound: expected items and a result, found NULL");
+    return RLX_FAIL(RLX_INVALID, "rlx_place_lower_bound: expected items and a result, got NULL");
   place_problem p;
   RLX_TRY(rlx_place_problem_init(&p, items, n, align ? align : 1));
   *out = p.bound * p.unit;

@@ -1,83 +1,85 @@
-/* The search: is there a placement of this part within this capacity?
+/* Branch and bound: decides whether a part has a placement within a capacity.
  *
- * The state is `low`: for each item not yet placed, the lowest offset it can still have. Any placement can be pushed down
- * until every item rests on the ground or on another, and the search looks only for such placements. It takes an item i
- * that nothing unplaced fits below, and splits: either i is at low[i], and all that share its time go above it; or it is
- * higher, and then it rests on one of these, so low[i] rises to the lowest top any of them can have. Both raise lows
- * further, and a section of time has a floor, the lowest `low` of the items still to come there: a floor and what is
- * still to come must stay within the capacity. What is left of the capacity beyond that is the section's room to waste.
+ * The state is `low`: for each unplaced item, the lowest offset it can still have. Any placement can be pushed down
+ * until every item rests on the ground or on another item, and only such placements are searched. The search selects an
+ * item i below which no unplaced item fits, and branches. Either i is at low[i], and all items that overlap it in time
+ * go above it. Or it is higher; then it rests on one of those, so low[i] rises to the lowest top that any of them can
+ * have. Both branches raise further lows. A section of time has a floor, the lowest `low` of its unplaced items: the
+ * floor plus the load still to be placed must stay within the capacity. What remains of the capacity is the section's
+ * slack.
  *
- * What makes it fast:
- *  - Where to look next: the section with the fewest items on its floor, for these (or waste) must come next there; weighed
- *    by how often a section was the one to fail, so that the search stays with the knot it has found.
- *  - Short runs, begun afresh with the items' ranks shaken. Luck is spread widely here: a run either succeeds within a few
- *    thousand choices or is lost for millions. What was proved on the way is kept: states that cannot be completed go
- *    into a table by their hash (a collision could only hide a solution, never make a wrong one).
- *  - Once no unplaced item crosses a point in time, the two sides are solved apart, and a failure of one is a failure of
- *    both whatever the other did.
- *  - An item that can be placed without raising any other is placed, with no second thoughts. Items that are alike in
- *    time and size (twins) are stacked in one order only.
+ * What makes it fast: - Variable selection: the section with the fewest items on its floor, because one of these (or
+ * waste) must come next
+ *    there; weighted by how often a section caused a failure, so that the search stays with the conflict it has found.
+ * - Short runs with restarts and perturbed ranks. Run times are heavy-tailed: a run either succeeds within a few
+ * thousand
+ *    choices or is lost for millions. What was proved is kept: states that cannot be completed go into a table by their
+ *    hash (a collision could only hide a solution, never produce a wrong one).
+ * - Decomposition: once no unplaced item crosses a point in time, the two sides are solved separately, and a failure of
+ *    one is a failure of both.
+ * - Dominance: an item that can be placed without raising any other is placed without a second branch. Items that are
+ *    equal in time and size (twins) are stacked in one order only.
  *
- * All work is counted in steps, about one for each item looked at (a nanosecond or two), and a run's end depends on
- * nothing else: the same problem gives the same answer on every machine. */
+ * All work is counted in steps, about one per item examined (a nanosecond or two), and only steps end a run: the same
+ * problem gives the same answer on every machine. */
 #include <string.h>
 
 #include "base/array.h"
 #include "plan/place.h"
 
 enum {
-  MAX_ITEMS = 20000,   /* beyond, even one run takes longer than the caller has */
-  MAX_PAIRS = 8000000, /* that overlap in time: the memory for neighbours */
-  BLOCK = 64,          /* sections looked at as one */
-  TABLE_BITS = 16,     /* of the states known to fail */
-  FIRST_RUN = 8000,    /* steps of the first run, for each item: enough to place them all */
-  RUN = 1500,          /* likewise, of those after it */
-  MIN_RUN = 200000,    /* steps of any run at least */
-  SHAKE_PERCENT = 30,  /* how far ranks are shaken */
+  MAX_ITEMS = 20000,   /* above this even one run takes longer than the caller has */
+  MAX_PAIRS = 8000000, /* pairs that overlap in time: memory for neighbours */
+  BLOCK = 64,          /* sections summarised as one */
+  TABLE_BITS = 16,     /* of the table of failed states */
+  FIRST_RUN = 8000,    /* steps per item of the first run: enough to place them all */
+  RUN = 1500,          /* steps per item of later runs */
+  MIN_RUN = 200000,    /* minimum steps of a run */
+  JITTER_PERCENT = 30, /* perturbation of the ranks */
   NONE = -1,           /* no item */
 };
-#define RUN_GROWTH 1.01 /* of the steps of one run against those before */
-#define WEIGHT_KEPT 0.5 /* of what sections have failed, from run to run */
+#define RUN_GROWTH 1.01 /* growth of the steps from run to run */
+#define WEIGHT_KEPT 0.5 /* fraction of the sections' failure weights kept from run to run */
 
 typedef enum change_kind { CHANGE_LOW, CHANGE_FLOOR, CHANGE_PLACED } change_kind;
 
-/* How to take back what was done. */
+/* An undo record. */
 typedef struct change {
   change_kind kind;
   uint32_t at;       /* item or section */
-  uint32_t n_lowest; /* of a section, before */
+  uint32_t n_lowest; /* of a section, before the change */
   uint64_t old;
 } change;
 
-/* A section of time. Its items not yet placed are the first `n` of a list. */
+/* A section of time. Its unplaced items are the first `n` of a list. */
 typedef struct section {
   uint32_t first, n;    /* in lists */
   uint32_t n_lowest;    /* items on the floor */
   uint32_t n_crossing;  /* unplaced items that live in this section and the next */
-  uint64_t floor, load; /* the load of what is not placed */
+  uint64_t floor, load; /* the load of the unplaced items */
   uint64_t hash;        /* of the unplaced items that begin here and their lows */
   double weight;
   bool is_dirty;
 } section;
 
-/* What there is to do between two points in time. */
-typedef struct view {
+/* The best next section in a range of time. */
+typedef struct summary {
   uint64_t hash;
-  double merit;    /* of looking at .. */
-  int64_t section; /* .. this one next; NONE: all is placed */
-} view;
+  double merit;    /* of selecting .. */
+  int64_t section; /* .. this section next; NONE: all is placed */
+} summary;
 
-/* BLOCK sections seen as one, so that a choice need not look at each of thousands. */
+/* A summary of BLOCK sections, so that a choice need not examine each of thousands. */
 typedef struct block {
-  view seen;
+  summary seen;
   bool is_stale;
 } block;
 
-/* A piece of time that is being solved: sections first <= t < last. */
+/* A range of time that is being solved: sections first <= t < last. */
 typedef struct frame {
   uint32_t first, last, next; /* the sections before next are solved */
-  uint32_t item;              /* the one decided on last */
-  bool moves_others, splits;  /* whether placing it raised others; whether it cut the piece in two */
+  uint32_t item;              /* the last item decided */
+  bool moves_others, splits;  /* whether placing it raised others; whether it split the range */
   size_t mark, before;        /* of the trail, at entry and before the item was placed */
   uint64_t first_hash, hash;  /* of the state at entry and before the item was placed */
   uint64_t rests_on;
@@ -85,13 +87,13 @@ typedef struct frame {
 
 struct place_search {
   uint32_t n, n_sections;
-  const uint32_t *from, *to; /* of the problem, from this part's first item on; sections count from base */
+  const uint32_t *from, *to; /* of the problem, starting at this part's first item; sections count from base */
   const uint64_t *size;
   uint32_t base;
   /* Fixed. */
   uint32_t *neighbour_at, *neighbours; /* n + 1; the items that overlap item i in time */
-  uint32_t *slot_at, *slots;           /* n; slots[slot_at[i] + k]: item i's place in the list of its k-th section */
-  int32_t *twin;                       /* the next item of the same time and size */
+  uint32_t *slot_at, *slots;           /* n; slots[slot_at[i] + k]: item i's index in the list of its k-th section */
+  int32_t *twin;                       /* the next item of equal time and size */
   uint64_t *total;                     /* by section: the load of all items */
   /* The state. */
   uint64_t capacity;
@@ -110,7 +112,7 @@ struct place_search {
   uint64_t steps, limit, random;
   uint32_t n_runs;  /* at this capacity */
   double run_steps; /* of the next one */
-  bool may_go_on;   /* the last call was undecided: nothing is placed, and what was learnt holds */
+  bool can_resume;  /* the last call was undecided: nothing is placed, and what was proved holds */
 };
 
 static uint64_t item_hash(uint32_t i, uint64_t low) {
@@ -124,8 +126,8 @@ static void remember(place_search *s, change_kind kind, uint32_t at, uint64_t ol
   if (!rlx_array_push(&s->trail, c)) s->out_of_memory = true;
 }
 
-/* Something has changed that look() sees. */
-static void outdate(place_search *s, uint32_t t) { s->blocks[t / BLOCK].is_stale = true; }
+/* Marks the summary of the section's block as stale. */
+static void mark_stale(place_search *s, uint32_t t) { s->blocks[t / BLOCK].is_stale = true; }
 
 static void mark_dirty(place_search *s, uint32_t t) {
   if (s->sections[t].is_dirty) return;
@@ -133,16 +135,16 @@ static void mark_dirty(place_search *s, uint32_t t) {
   s->dirty[s->n_dirty++] = t;
 }
 
-/* An item that does not fit says that its fullest section is the one to look at. */
+/* Adds failure weight to the fullest section of an item that does not fit. */
 static void blame_item(place_search *s, uint32_t i) {
   uint32_t fullest = s->from[i] - s->base;
   for (uint32_t t = fullest + 1; t < s->to[i] - s->base; t++)
     if (s->sections[t].load > s->sections[fullest].load) fullest = t;
   s->sections[fullest].weight += 1;
-  outdate(s, fullest);
+  mark_stale(s, fullest);
 }
 
-/* Raises low[i] to `low`, and its twins above it. False where the capacity does not allow it. */
+/* Raises low[i] to `low`, and its twins above it. False if the capacity does not allow it. */
 static bool raise_low(place_search *s, uint32_t i, uint64_t low) {
   for (;;) {
     uint64_t old = s->low[i];
@@ -155,7 +157,7 @@ static bool raise_low(place_search *s, uint32_t i, uint64_t low) {
     if (s->out_of_memory) return false;
     uint32_t from = s->from[i] - s->base, to = s->to[i] - s->base;
     s->sections[from].hash ^= item_hash(i, old) ^ item_hash(i, low);
-    outdate(s, from);
+    mark_stale(s, from);
     s->low[i] = low;
     for (uint32_t t = from; t < to; t++)
       if (s->sections[t].floor == old) mark_dirty(s, t);
@@ -166,8 +168,8 @@ static bool raise_low(place_search *s, uint32_t i, uint64_t low) {
   }
 }
 
-/* Brings the floors up to date. False where a section has no room left for what is still to come. */
-static bool settle(place_search *s) {
+/* Updates the floors. False if a section has no room left for its unplaced items. */
+static bool update_floors(place_search *s) {
   bool ok = true;
   for (uint32_t k = 0; k < s->n_dirty; k++) {
     section *sec = &s->sections[s->dirty[k]];
@@ -184,7 +186,7 @@ static bool settle(place_search *s) {
     remember(s, CHANGE_FLOOR, s->dirty[k], sec->floor, sec->n_lowest);
     if (s->out_of_memory) ok = false;
     else sec->floor = floor, sec->n_lowest = n_lowest;
-    outdate(s, s->dirty[k]);
+    mark_stale(s, s->dirty[k]);
     if (ok && floor + sec->load > s->capacity) {
       sec->weight += 1;
       ok = false;
@@ -194,8 +196,9 @@ static bool settle(place_search *s) {
   return ok;
 }
 
-/* Swaps item i behind the unplaced ones of its sections' lists. Says whether it was the last to cross some point. */
-static bool take_out(place_search *s, uint32_t i) {
+/* Swaps item i after the unplaced ones in its sections' lists. Returns whether it was the last to cross some point in
+ * time. */
+static bool remove_item(place_search *s, uint32_t i) {
   uint32_t from = s->from[i] - s->base, to = s->to[i] - s->base;
   bool splits = false;
   for (uint32_t t = from; t < to; t++) {
@@ -208,7 +211,7 @@ static bool take_out(place_search *s, uint32_t i) {
     *slot = last;
     sec->load -= s->size[i];
     if (t + 1 < to && --sec->n_crossing == 0) splits = true;
-    outdate(s, t);
+    mark_stale(s, t);
     if (sec->floor == s->low[i]) mark_dirty(s, t);
   }
   s->sections[from].hash ^= item_hash(i, s->low[i]);
@@ -216,14 +219,14 @@ static bool take_out(place_search *s, uint32_t i) {
   return splits;
 }
 
-/* As it was: in last-in, first-out order the item is the one just behind the unplaced. */
-static void put_back(place_search *s, uint32_t i) {
+/* Undoes remove_item: in last-in, first-out order the item is the one directly after the unplaced ones. */
+static void restore_item(place_search *s, uint32_t i) {
   uint32_t from = s->from[i] - s->base, to = s->to[i] - s->base;
   for (uint32_t t = from; t < to; t++) {
     s->sections[t].n++;
     s->sections[t].load += s->size[i];
     if (t + 1 < to) s->sections[t].n_crossing++;
-    outdate(s, t);
+    mark_stale(s, t);
   }
   s->sections[from].hash ^= item_hash(i, s->low[i]);
   s->is_placed[i] = false;
@@ -236,25 +239,25 @@ static void undo_to(place_search *s, size_t mark) {
       case CHANGE_LOW:
         s->sections[s->from[c.at] - s->base].hash ^= item_hash(c.at, s->low[c.at]) ^ item_hash(c.at, c.old);
         s->low[c.at] = c.old;
-        outdate(s, s->from[c.at] - s->base);
+        mark_stale(s, s->from[c.at] - s->base);
         break;
       case CHANGE_FLOOR:
         s->sections[c.at].floor = c.old;
         s->sections[c.at].n_lowest = c.n_lowest;
-        outdate(s, c.at);
+        mark_stale(s, c.at);
         break;
-      case CHANGE_PLACED: put_back(s, c.at); break;
+      case CHANGE_PLACED: restore_item(s, c.at); break;
     }
   }
 }
 
-/* Places the frame's item at its low, below all of its time that are not placed. */
+/* Places the frame's item at its low, below all unplaced items that overlap it in time. */
 static bool place(place_search *s, frame *f) {
   uint32_t i = f->item;
   remember(s, CHANGE_PLACED, i, 0, 0);
   if (s->out_of_memory) return false;
   s->offset[i] = s->low[i];
-  f->splits = take_out(s, i);
+  f->splits = remove_item(s, i);
   f->moves_others = false;
   uint64_t top = s->low[i] + s->size[i];
   bool ok = true;
@@ -265,12 +268,12 @@ static bool place(place_search *s, frame *f) {
     ok = raise_low(s, j, top);
   }
   s->steps += s->neighbour_at[i + 1] - s->neighbour_at[i] + 2 * (s->to[i] - s->from[i]);
-  return settle(s) && ok; /* settle first: it also empties the list of dirty sections */
+  return update_floors(s) && ok; /* update_floors first: it also clears the list of dirty sections */
 }
 
 /* ---- choices ---- */
 
-/* The lowest top that an unplaced item of i's time can have. */
+/* The lowest top that an unplaced item overlapping i in time can have. */
 static uint64_t lowest_top(place_search *s, uint32_t i) {
   uint64_t top = UINT64_MAX;
   for (uint32_t k = s->neighbour_at[i]; k < s->neighbour_at[i + 1]; k++) {
@@ -281,7 +284,7 @@ static uint64_t lowest_top(place_search *s, uint32_t i) {
   return top;
 }
 
-/* The lowest item of i's time that fits below it; of several, the one of the lowest rank. */
+/* The lowest item overlapping i in time that fits below it; of several, the one with the lowest rank. */
 static uint32_t lowest_below(const place_search *s, uint32_t i) {
   uint32_t best = i;
   for (uint32_t k = s->neighbour_at[i]; k < s->neighbour_at[i + 1]; k++) {
@@ -292,12 +295,12 @@ static uint32_t lowest_below(const place_search *s, uint32_t i) {
   return best;
 }
 
-static void look_at(const place_search *s, uint32_t first, uint32_t last, view *v) {
+static void summarise_sections(const place_search *s, uint32_t first, uint32_t last, summary *v) {
   for (uint32_t t = first; t < last; t++) {
     const section *sec = &s->sections[t];
     v->hash ^= sec->hash;
     if (sec->n == 0) continue;
-    /* The choices here: the items on the floor, or waste. A single choice is nearly free. */
+    /* The branching factor: the items on the floor, or waste. A single choice is almost free. */
     bool may_waste = sec->floor + sec->load < s->capacity;
     double merit = sec->weight / (sec->n_lowest + may_waste - 0.99);
     if (merit <= v->merit) continue;
@@ -306,19 +309,19 @@ static void look_at(const place_search *s, uint32_t first, uint32_t last, view *
   }
 }
 
-static view look(place_search *s, uint32_t first, uint32_t last) {
-  view v = {.hash = rlx_place_mix(first * 0x9e3779b97f4a7c15u + last), .section = NONE};
+static summary summarise(place_search *s, uint32_t first, uint32_t last) {
+  summary v = {.hash = rlx_place_mix(first * 0x9e3779b97f4a7c15u + last), .section = NONE};
   for (uint32_t t = first; t < last;) {
     uint32_t end = (t / BLOCK + 1) * BLOCK;
     if (t % BLOCK != 0 || end > last) {
       end = end < last ? end : last;
-      look_at(s, t, end, &v);
+      summarise_sections(s, t, end, &v);
       s->steps += 2 * (end - t);
     } else {
       block *b = &s->blocks[t / BLOCK];
       if (b->is_stale) {
         *b = (block){.seen = {.section = NONE}};
-        look_at(s, t, end, &b->seen);
+        summarise_sections(s, t, end, &b->seen);
         s->steps += 2 * BLOCK;
       }
       v.hash ^= b->seen.hash;
@@ -333,7 +336,7 @@ static view look(place_search *s, uint32_t first, uint32_t last) {
   return v;
 }
 
-/* The item to decide on, with nothing unplaced that fits below it, and the lowest top of what it could rest on. */
+/* The item to decide on: no unplaced item fits below it. *rests_on: the lowest top of the items it could rest on. */
 static uint32_t choose(place_search *s, uint32_t t, uint64_t *rests_on) {
   const section *sec = &s->sections[t];
   uint32_t item = s->lists[sec->first];
@@ -350,22 +353,22 @@ static bool is_spent(const place_search *s) { return s->steps > s->limit || s->o
 
 static uint64_t *table_slot(place_search *s, uint64_t hash) { return &s->table[hash >> (64 - TABLE_BITS)]; }
 
-/* Takes back the frame's choice and decides the other way. False: both ways fail, or the run is over. */
+/* Undoes the frame's choice and takes the other branch. False: both fail, or the run is over. */
 static bool reject(place_search *s, frame *f) {
   undo_to(s, f->before);
   if (is_spent(s)) return false;
-  /* An item that moves no other may as well be there: being elsewhere would not help. */
+  /* Placing an item that raises no other is dominant: the other branch cannot help. */
   bool ok = f->moves_others && raise_low(s, f->item, f->rests_on);
-  ok = settle(s) && ok;
+  ok = update_floors(s) && ok;
   if (!ok && !s->out_of_memory) *table_slot(s, f->hash) = f->hash;
   return ok;
 }
 
-/* Decides on items of the frame's piece until one has found its place. False: the piece cannot be completed (then its
- * first state is known to fail too), or the run is over. *is_done: there was nothing left to place. */
+/* Decides on items of the frame's range until one is placed. False: the range cannot be completed (then its first state
+ * is recorded as failed), or the run is over. *is_done: nothing was left to place. */
 static bool decide(place_search *s, frame *f, bool *is_done) {
   for (;;) {
-    view v = look(s, f->first, f->last);
+    summary v = summarise(s, f->first, f->last);
     *is_done = v.section == NONE;
     if (*is_done) return true;
     f->hash = v.hash;
@@ -384,7 +387,7 @@ static bool decide(place_search *s, frame *f, bool *is_done) {
   return false;
 }
 
-/* The frame's next piece, where no item crosses; false if all have been solved. */
+/* The frame's next independent range; false if all are solved. */
 static bool next_piece(const place_search *s, frame *f, frame *piece) {
   while (f->next < f->last) {
     uint32_t begin = f->next, t = f->splits ? begin : f->last - 1;
@@ -397,8 +400,8 @@ static bool next_piece(const place_search *s, frame *f, frame *piece) {
   return false;
 }
 
-/* The top frame's piece has failed: takes frames off until one can decide the other way. False: none can. */
-static bool back_up(place_search *s, uint32_t *top) {
+/* Backtracks after the top frame failed: pops frames until one can take its other branch. False: none can. */
+static bool backtrack(place_search *s, uint32_t *top) {
   for (;;) {
     undo_to(s, s->frames[*top].mark);
     if (--*top == 0) return false;
@@ -410,8 +413,8 @@ static bool back_up(place_search *s, uint32_t *top) {
   }
 }
 
-/* One run. A frame stands for a piece of time with one of its items placed; above it on the stack are the pieces that
- * this leaves. Frame 0 is the whole, with nothing placed. */
+/* One run. A frame is a range of time with one of its items placed; above it on the stack are the remaining ranges.
+ * Frame 0 is the whole, with nothing placed. */
 static bool solve(place_search *s) {
   uint32_t top = 0;
   s->frames[0] = (frame){.last = s->n_sections, .splits = true, .mark = s->trail.n};
@@ -420,7 +423,7 @@ static bool solve(place_search *s) {
     if (!next_piece(s, &s->frames[top], &s->frames[top + 1])) {
       if (top-- == 0) return true;
     } else if (top++, !decide(s, &s->frames[top], &is_done)) {
-      if (!back_up(s, &top)) return false;
+      if (!backtrack(s, &top)) return false;
     } else if (is_done) top--;
   }
 }
@@ -429,7 +432,7 @@ static bool solve(place_search *s) {
 
 static uint64_t next_random(place_search *s) { return rlx_place_mix(s->random += 0x9e3779b97f4a7c15u); }
 
-/* Ranks for one run. Long life first has proved best, and takes every second turn. */
+/* Ranks for one run. Longest lifetime first has proved best, and is used in every second run. */
 static void rank_items(place_search *s, uint32_t run) {
   enum { BY_LENGTH, BY_SIZE, BY_AREA };
   static const int merits[] = {BY_LENGTH, BY_SIZE, BY_LENGTH, BY_AREA};
@@ -439,9 +442,9 @@ static void rank_items(place_search *s, uint32_t run) {
     double merit = length * size;
     if (merits[run % N_MERITS] == BY_LENGTH) merit = length + size;
     else if (merits[run % N_MERITS] == BY_SIZE) merit = size + 1e-9 * length;
-    double shake = run < N_MERITS ? 0 : (double)(next_random(s) >> 11) * 0x1p-52 - 1;
-    merit *= 1 + shake * SHAKE_PERCENT / 100;
-    uint64_t bits; /* of positive doubles, in their order */
+    double jitter = run < N_MERITS ? 0 : (double)(next_random(s) >> 11) * 0x1p-52 - 1;
+    merit *= 1 + jitter * JITTER_PERCENT / 100;
+    uint64_t bits; /* the bits of a positive double, which sort in its order */
     memcpy(&bits, &merit, sizeof bits);
     s->keys[i] = ~bits;
     s->order[i] = i;
@@ -450,12 +453,12 @@ static void rank_items(place_search *s, uint32_t run) {
   for (uint32_t k = 0; k < s->n; k++) s->rank[s->order[k]] = k;
   for (uint32_t t = 0; t < s->n_sections; t++) {
     s->sections[t].weight = 1 + (s->sections[t].weight - 1) * WEIGHT_KEPT;
-    outdate(s, t);
+    mark_stale(s, t);
   }
   s->steps += 16 * s->n;
 }
 
-/* Nothing placed. False where the capacity is too small at first sight. */
+/* Clears the state. False if the capacity is below a section's load. */
 static bool reset(place_search *s, uint64_t capacity) {
   s->capacity = capacity;
   s->trail.n = 0;
@@ -480,7 +483,7 @@ static bool reset(place_search *s, uint64_t capacity) {
   bool ok = true;
   for (uint32_t i = 0; ok && i < s->n; i++)
     if (s->twin[i] != NONE) ok = raise_low(s, (uint32_t)s->twin[i], s->low[i] + s->size[i]);
-  return settle(s) && ok;
+  return update_floors(s) && ok;
 }
 
 rlx_status rlx_place_search_run(place_search *s, uint64_t capacity, uint64_t budget, uint64_t *offsets, uint64_t *steps,
@@ -488,7 +491,7 @@ rlx_status rlx_place_search_run(place_search *s, uint64_t capacity, uint64_t bud
   s->steps = 0;
   s->out_of_memory = false;
   *answer = PLACE_UNDECIDED;
-  if (!s->may_go_on || s->capacity != capacity) {
+  if (!s->can_resume || s->capacity != capacity) {
     if (!reset(s, capacity)) *answer = PLACE_IMPOSSIBLE;
     s->n_runs = 0;
     s->run_steps = (double)RUN * s->n > MIN_RUN ? (double)RUN * s->n : MIN_RUN;
@@ -503,17 +506,17 @@ rlx_status rlx_place_search_run(place_search *s, uint64_t capacity, uint64_t bud
     if (solve(s)) *answer = PLACE_FOUND;
     else if (!is_spent(s)) *answer = PLACE_IMPOSSIBLE;
   }
-  s->may_go_on = *answer == PLACE_UNDECIDED && !s->out_of_memory;
+  s->can_resume = *answer == PLACE_UNDECIDED && !s->out_of_memory;
   *steps += s->steps;
   if (s->out_of_memory) return RLX_FAIL(RLX_NO_MEMORY, "placement search over %u items", (unsigned)s->n);
   if (*answer == PLACE_FOUND) memcpy(offsets, s->offset, s->n * sizeof *offsets);
   return RLX_OK;
 }
 
-/* ---- making ---- */
+/* ---- construction ---- */
 
-/* Pairs that overlap, each once: the items are in order of start, so those that overlap i from above begin before its
- * end. SIZE_MAX where there are too many to be of use. */
+/* Pairs that overlap, each once: the items are in order of start, so those after i that overlap it begin before its
+ * end. SIZE_MAX if there are too many. */
 static size_t count_pairs(const place_problem *p, const place_part *part) {
   size_t n_pairs = 0;
   for (uint32_t i = part->first; i < part->last; i++) {

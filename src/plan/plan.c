@@ -1,11 +1,11 @@
-/* Making a plan: the way from a graph to checked steps.
+/* Builds a plan: from a graph to checked steps.
  *
  *   values -> storage -> states -> orders -> place -> encode -> check
  *
- * A concat written in place holds its whole buffer from its first part on, which can cost more than it saves (a skip
- * connection over a large middle). So where there are such concats the way to the order is gone a few times, with all
- * of them, without those that are live at the peak, and with none; the lowest bound decides, and among equals the most
- * concats in place, since that also saves moving bytes. */
+ * A concat written in place keeps its whole buffer live from its first part on, which can cost more than it saves (a
+ * skip connection over a large middle). So if there are such concats, the first stages run a few times: with all of
+ * them, without those that are live at the peak, and with none. The lowest bound wins; among equals the most concats in
+ * place, because that also saves copies. */
 #include <string.h>
 #include <time.h>
 
@@ -55,7 +55,7 @@ static rlx_status order_units(planner *p, bool with_joins, plan_order *best, uin
   return rlx_planner_orders(p, best, base_bound);
 }
 
-/* Forbids the joins whose bytes are live where the order is at its worst; false: there are none. */
+/* Forbids the joins that are live at the order's peak; false: there are none. */
 static bool forbid_at_peak(planner *p, const plan_order *o) {
   bool any = false;
   for (rlx_node id = 1; id < rlx_graph_end(p->g); id++) {
@@ -68,14 +68,14 @@ static bool forbid_at_peak(planner *p, const plan_order *o) {
   return any;
 }
 
-/* Which joins to do without: `no_join` as it was when the bound was lowest. */
+/* The joins to avoid: `no_join` when the bound was lowest. */
 typedef struct join_choice {
   bool *without;
   uint64_t bound;
 } join_choice;
 
-/* From the order with all joins, which `best` is, to fewer and none; the lowest bound is kept, with as many joins as that
- * allows. */
+/* Tries fewer joins and none, starting from `best`, the order with all of them. Keeps the lowest bound, with as many
+ * joins as possible. */
 static rlx_status try_joins(planner *p, plan_order *best, uint64_t *base_bound, join_choice *out) {
   enum { ROUNDS = 4, LARGE = 20000 };
   uint32_t end = rlx_graph_end(p->g);
@@ -83,7 +83,7 @@ static rlx_status try_joins(planner *p, plan_order *best, uint64_t *base_bound, 
   if (!out->without) return rlx_planner_no_memory(p);
   out->bound = best->bound;
   for (int round = 1; round <= ROUNDS && p->has_joins; round++) {
-    if (p->units.n > LARGE) round = ROUNDS; /* all or none: time counts more */
+    if (p->units.n > LARGE) round = ROUNDS; /* all or none, to save time */
     if (!forbid_at_peak(p, best)) break;
     if (round == ROUNDS) memset(p->no_join, true, end);
     RLX_TRY(order_units(p, true, best, base_bound));
@@ -94,8 +94,8 @@ static rlx_status try_joins(planner *p, plan_order *best, uint64_t *base_bound, 
   return RLX_OK;
 }
 
-/* The joins are tried with all orders and with the graph's own alone: other orders have other peaks, and what is given up
- * for one may be what another wanted. So reordering never ends above not reordering. */
+/* The joins are tried with all orders and with the graph's own order alone: orders have different peaks, and a join
+ * given up for one may benefit another. So reordering is never worse than not reordering. */
 static rlx_status choose(planner *p, plan_order *best, uint64_t *base_bound) {
   uint32_t switches = p->o.switches;
   bool joins = !(switches & (RLX_SWITCH_NO_CONCAT | RLX_SWITCH_NO_VIEWS | RLX_SWITCH_KEEP_VALUES));

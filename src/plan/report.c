@@ -1,12 +1,12 @@
-/* The plan for people and scripts: text and JSON here, the picture in svg.c.
+/* Reports of a plan as text and JSON; the SVG picture is in svg.c.
  *
- * People get sizes with units, what each idea saved, and a table of values. Scripts get plain bytes; "peak",
- * "lower_bound", "seconds" and "offsets" are what `rlx plan --csv` gives for a bare placement problem too. */
+ * The text has sizes with units, what each technique saved, and a table of values. The JSON has plain bytes; "peak",
+ * "lower_bound", "seconds" and "offsets" are also in the output of `rlx plan --csv` for a bare placement problem. */
 #include "plan/report.h"
 
 #include <string.h>
 
-/* ---- words ---- */
+/* ---- formatting ---- */
 
 const report_family rlx_plan_report_families[REPORT_FAMILIES] = {
   {"workspace", "#9e9e9e"},    {"input", "#4caf50"}, {"product", "#1e88e5"}, {"norm, reduction", "#8e24aa"},
@@ -50,7 +50,7 @@ static double ratio(const rlx_plan *p) {
   return p->lower_bound ? (double)p->scratch_bytes / (double)p->lower_bound : 1.0;
 }
 
-/* ---- lives ---- */
+/* ---- lifetimes ---- */
 
 static void reach(report_life *life, rlx_node n, uint32_t step) {
   if (n && life[n].last < step) life[n].last = step;
@@ -78,7 +78,7 @@ report_life *rlx_plan_report_lives(const rlx_plan *p) {
     for (uint32_t k = 0; makes && k < n->n_in; k++) reach(life, n->in[k], i);
   }
   for (size_t i = 0; i < g->outputs.n; i++) reach(life, g->outputs.v[i].node, last);
-  for (rlx_node id = 1; id < end; id++) { /* a view is there as soon as all that it shows */
+  for (rlx_node id = 1; id < end; id++) { /* a view is complete once everything that it shows is */
     const rlx_node_rec *n = rlx_graph_at(g, id);
     for (uint32_t k = 0; !is_made[id] && k < n->n_in; k++)
       if (n->in[k] && life[n->in[k]].first > life[id].first) life[id].first = life[n->in[k]].first;

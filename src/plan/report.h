@@ -1,10 +1,10 @@
-/* What the reports of a plan share: each value's life, and words for sizes and families. */
+/* Shared by the reports of a plan: each value's lifetime, and names of sizes and families. */
 #ifndef RLX_PLAN_REPORT_H
 #define RLX_PLAN_REPORT_H
 
 #include "plan/plan.h"
 
-/* By node: the step that makes a value and the last that reads it or a view of it. */
+/* By node: the step that computes a value and the last that reads it or a view of it. */
 typedef struct report_life {
   uint32_t first, last;
 } report_life;

@@ -1,14 +1,13 @@
-/* The schedule: an order of the units that keeps few bytes live at a time.
+/* The schedule: an order of the units with a low peak of live bytes.
  *
- * Finding the best order is hard, so a few good ones are made and measured (live.c), and the lowest bound wins; the
- * graph's own order stands unless another is better.
+ * Finding the best order is NP-hard, so a few good ones are built and measured (live.c), and the lowest bound wins. The
+ * graph's own order is kept unless another is better.
  *
- *   depth first   from the outputs back, the input whose making needs the most beyond what it leaves behind first
- *                 (right for trees), so that a branch is finished before the next is begun
- *   greedy        from the inputs on, the unit that frees most (or adds least) next; among equals, the one that comes
- *                 first depth first
+ *   depth first   from the outputs backwards; of a unit's inputs, the one with the largest peak beyond its own result
+ *                 is computed first (optimal for trees), so that a branch is finished before the next begins
+ *   greedy        from the inputs on, the ready unit that frees most (or adds least) next; ties in depth-first order
  *
- * Both take O(n log n) time in the units and edges, and no recursion. */
+ * Both take O(n log n) time in units and edges, without recursion. */
 #include <stdlib.h>
 
 #include "plan/planner.h"
@@ -17,7 +16,7 @@
 
 typedef struct child {
   uint32_t unit;
-  uint64_t gain; /* peak beyond what it leaves */
+  uint64_t gain; /* peak beyond what stays live after it */
 } child;
 
 static int by_gain(const void *a, const void *b) {
@@ -28,9 +27,10 @@ static int by_gain(const void *a, const void *b) {
 
 typedef struct depth {
   planner *p;
-  plan_graph before;       /* units that a unit needs, sorted for the walk */
-  uint64_t *peak, *leaves; /* by unit: while it is made with all it needs, as if nothing were shared, and after */
-  child *children;         /* of one unit */
+  plan_graph before; /* units that a unit depends on, sorted for the traversal */
+  /* by unit: bytes at the peak of computing it and all it needs, as if nothing were shared, and afterwards */
+  uint64_t *peak, *leaves;
+  child *children; /* dependencies of one unit */
 } depth;
 
 /* Bytes that a unit writes. */
@@ -46,7 +46,7 @@ static uint64_t written_bytes(const planner *p, const plan_unit *u) {
 
 static uint64_t add_capped(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
-/* In base order, so that what a unit needs is known before it. */
+/* In base order, so that a unit's dependencies are estimated before it. */
 static void estimate(depth *d, uint32_t unit) {
   uint32_t first = d->before.first[unit], n = d->before.first[unit + 1] - first;
   const plan_unit *u = &d->p->units.v[unit];
@@ -67,7 +67,7 @@ static void estimate(depth *d, uint32_t unit) {
   d->peak[unit] = here > peak ? here : peak;
 }
 
-/* Post-order from each unit that nothing follows, with a stack of (unit, next edge). */
+/* Post-order traversal from each unit without successors, with a stack of (unit, next edge). */
 static rlx_status walk(depth *d, uint32_t *order) {
   planner *p = d->p;
   size_t n = p->units.n, at = 0, top = 0;
@@ -110,14 +110,14 @@ static rlx_status depth_first(planner *p, uint32_t *order) {
 
 typedef struct greedy {
   planner *p;
-  const uint32_t *rank;             /* by unit: its place depth first */
+  const uint32_t *rank;             /* by unit: its position in depth-first order */
   uint32_t *waits;                  /* by unit */
-  uint32_t *left;                   /* by buffer: units still to touch it */
-  uint32_t *left_xor;               /* their numbers, xor-ed: the number itself where one is left */
+  uint32_t *left;                   /* by buffer: units that will still touch it */
+  uint32_t *left_xor;               /* the xor of their numbers: the number itself if one is left */
   bool *is_live;                    /* by buffer */
-  uint32_t *writers, *first_writer; /* by buffer: units that may begin it */
-  int64_t *key;                     /* by unit that is ready: bytes added minus freed */
-  uint32_t *heap, *heap_at;         /* ready units; heap_at is 0 where not there, else place + 1 */
+  uint32_t *writers, *first_writer; /* by buffer: units that may be the first to write it */
+  int64_t *key;                     /* by ready unit: bytes added minus freed */
+  uint32_t *heap, *heap_at;         /* ready units; heap_at is the index + 1, 0 if absent */
   size_t n_heap;
 } greedy;
 
@@ -151,7 +151,7 @@ static uint32_t heap_pop(greedy *s) {
   return top;
 }
 
-/* What running the unit now would add, less what it would free. */
+/* Bytes that running the unit now would add, less those it would free. */
 static int64_t cost(const greedy *s, uint32_t unit) {
   const planner *p = s->p;
   const plan_unit *u = &p->units.v[unit];
@@ -187,7 +187,7 @@ static void run_unit(greedy *s, uint32_t unit) {
     uint32_t b = p->touches.v[u->first_touch + k];
     s->left[b]--;
     s->left_xor[b] ^= unit;
-    if (!s->is_live[b]) { /* the other parts of a concat now have a place */
+    if (!s->is_live[b]) { /* the buffer of the concat's other parts is now allocated */
       s->is_live[b] = true;
       for (uint32_t w = s->first_writer[b]; w < s->first_writer[b + 1]; w++) refresh(s, s->writers[w]);
     }
@@ -197,7 +197,7 @@ static void run_unit(greedy *s, uint32_t unit) {
     if (--s->waits[p->next.v[k]] == 0) make_ready(s, p->next.v[k]);
 }
 
-/* The units that write into a buffer that more than one writes. */
+/* The root buffer of a unit that writes into a part of one (of a concat); 0: it does not. */
 static uint32_t written_buffer(planner *p, const plan_unit *u) {
   uint64_t shift = 0;
   uint32_t b = u->kind == PLAN_UNIT_COPY ? u->to : u->kind == PLAN_UNIT_NODE ? p->value[u->node].buffer : 0;

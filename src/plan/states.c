@@ -1,8 +1,8 @@
-/* Updates of states: in place, so whoever reads the old value must have run before.
+/* In-place updates of states: readers of the old value must run before the update.
  *
- * The graph's order usually says so already. Where a reader stands behind the update, the base order holds the update
- * back until its readers are done; only where everything that could run is held back (a reader needs the update itself)
- * does an update go first, and then a copy of the old value is kept for the readers behind it, and for outputs. */
+ * The graph's order usually ensures that. If a reader comes after the update, the base order delays the update until
+ * its readers are done. Only if every unit that could run is delayed (a reader needs the update itself) does an update
+ * go first; then a copy of the old value is kept for the later readers, and for outputs. */
 #include "plan/planner.h"
 
 uint32_t rlx_planner_reads(const planner *p, uint32_t unit) {
@@ -23,7 +23,7 @@ static uint32_t replaced_by(const planner *p, rlx_node root) {
   return update ? p->value[update].unit : 0;
 }
 
-/* The read that an update is made of: the value it replaces. */
+/* Whether this read is the value that the update replaces. */
 static bool is_own_read(const planner *p, uint32_t unit, uint32_t i, rlx_node root) {
   return i == 0 && replaced_by(p, root) == unit && p->units.v[unit].kind == PLAN_UNIT_NODE;
 }
@@ -54,7 +54,7 @@ static rlx_status add_edge(planner *p, uint32_t before, uint32_t after) {
   return rlx_array_push(&p->edges, e) ? RLX_OK : rlx_planner_no_memory(p);
 }
 
-/* Units that make what a unit reads. */
+/* Adds edges from the units that compute what a unit reads. */
 static rlx_status add_data_edges(planner *p, uint32_t unit) {
   const plan_unit *u = &p->units.v[unit];
   for (uint32_t i = 0; i < rlx_planner_reads(p, unit); i++) {
@@ -64,7 +64,7 @@ static rlx_status add_data_edges(planner *p, uint32_t unit) {
   if (u->kind != PLAN_UNIT_JOIN) return RLX_OK;
   for (uint32_t k = 1; k <= u->n_copies; k++) RLX_TRY(add_edge(p, unit - k, unit));
   const rlx_node_rec *n = rlx_graph_at(p->g, u->node);
-  for (uint32_t i = 0; i < n->n_in; i++) /* copied ones are earlier still */
+  for (uint32_t i = 0; i < n->n_in; i++) /* copied parts come even earlier */
     if (p->value[n->in[i]].bytes) RLX_TRY(add_edge(p, p->value[p->value[n->in[i]].root].unit, unit));
   return RLX_OK;
 }
@@ -97,8 +97,8 @@ static uint32_t heap_pop(heap *h) {
 typedef struct base_sort {
   planner *p;
   plan_graph next;
-  uint32_t *waits; /* by unit: units that make what it reads */
-  uint32_t *holds; /* by update: readers of the old value still to come */
+  uint32_t *waits; /* by unit: units it still waits for */
+  uint32_t *holds; /* by update: remaining readers of the old value */
   bool *done;
   heap ready, held;
   size_t n;
@@ -141,14 +141,14 @@ static rlx_status sort_base(planner *p) {
   for (uint32_t u = 1; u < n; u++) offer(&b, u);
   while (b.ready.n || b.held.n) {
     uint32_t u = heap_pop(b.ready.n ? &b.ready : &b.held);
-    if (!b.done[u]) run_unit(&b, u); /* an update that was held may be in both heaps */
+    if (!b.done[u]) run_unit(&b, u); /* a delayed update may be in both heaps */
   }
   return RLX_OK;
 }
 
 /* ---- copies of old values ---- */
 
-/* Whether the natural order, by unit number, has every reader before the update. */
+/* Whether the order by unit number has every reader before the update. */
 static bool is_natural_order_fine(const planner *p) {
   for (uint32_t u = 1; u < p->units.n; u++)
     for (uint32_t i = 0; i < rlx_planner_reads(p, u); i++) {
@@ -183,7 +183,7 @@ static rlx_status find_old(planner *p) {
   return RLX_OK;
 }
 
-/* The base order again, with the copies just before the updates. */
+/* Rebuilds the base order with the copies directly before the updates. */
 static rlx_status insert_old(planner *p, uint32_t n_before) {
   uint32_t n = (uint32_t)p->units.n, at = 0;
   uint32_t *base = rlx_bump_array(&p->mem, uint32_t, n), *base_at = rlx_bump_array(&p->mem, uint32_t, n);

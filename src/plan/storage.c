@@ -1,11 +1,10 @@
-/* Buffers and units: which bytes of scratch each value is written to, and what has to be run for it.
+/* Buffers and units: the scratch bytes that each value is written to, and the units that compute it.
  *
- * The one idea is a concat without a step: its parts are written where they belong, so that the part's buffer becomes a
- * piece of the concat's (a union of buffers, each with a shift). A concat of concats nests. A part that cannot be made
- * there (a leaf, a piece of something else, something two concats want) is copied. Where no part can, the concat is a
- * step like any other.
+ * A concat needs no step if its parts are written in place: each part's buffer becomes a range of the concat's (a
+ * union-find of buffers, each with an offset). A concat of concats nests. A part that cannot be computed there (a leaf,
+ * a part of something else, a part of two concats) is copied. If no part can, the concat is an ordinary step.
  *
- * Whether a node is native, may work in place and needs workspace is asked here, once per unit. */
+ * The device's needs of a node (native, in place, workspace) are queried here, once per unit. */
 
 #include "plan/planner.h"
 
@@ -18,7 +17,7 @@ uint32_t rlx_planner_buffer_root(planner *p, uint32_t buffer, uint64_t *shift) {
     root = b[root].parent;
   }
   *shift += whole;
-  while (b[buffer].parent && b[buffer].parent != root) { /* the next time is one step */
+  while (b[buffer].parent && b[buffer].parent != root) { /* path compression */
     uint32_t above = b[buffer].parent;
     uint64_t here = b[buffer].shift;
     b[buffer].parent = root;
@@ -43,7 +42,7 @@ static rlx_status add_unit(planner *p, plan_unit u, uint32_t *out) {
 
 /* ---- nodes ---- */
 
-/* A device that says nothing runs everything; what is computed element by element may be written over any input. */
+/* Without a device callback every node is native; element-wise results may overwrite any input. */
 static void default_needs(const rlx_node_rec *n, rlx_node_needs *out) {
   out->native = true;
   if (rlx_op_table_has(n->op, RLX_TRAIT_POINTWISE)) out->in_place = UINT32_MAX;
@@ -62,8 +61,8 @@ static int64_t control_index(const rlx_node_rec *n) {
   return *(const int64_t *)rlx_attr_named(rlx_op_table_get(n->op), n->attrs, "index");
 }
 
-/* The builder makes siblings next to each other, so only a short run of nodes is searched; one farther away is computed
- * again. */
+/* The builder creates siblings next to each other, so only a short range of nodes is searched; one farther away is
+ * computed again. */
 static rlx_status add_siblings(planner *p, rlx_node id, uint32_t unit) {
   enum { SEARCH = 64 };
   const rlx_node_rec *n = rlx_graph_at(p->g, id);
@@ -82,7 +81,7 @@ static rlx_status add_siblings(planner *p, rlx_node id, uint32_t unit) {
 
 static rlx_status add_node(planner *p, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(p->g, id);
-  if (p->value[id].unit) return RLX_OK; /* came with a sibling */
+  if (p->value[id].unit) return RLX_OK; /* computed with a sibling */
   rlx_node_needs needs = {0};
   if (p->o.needs) p->o.needs(p->o.needs_user, p->g, id, &needs);
   else default_needs(n, &needs);
@@ -119,7 +118,7 @@ static bool is_contiguous_concat(const rlx_node_rec *n) {
   return true;
 }
 
-/* Whether a part's bytes can be made at `offset` of the concat: it is all of a buffer that nobody else claims. */
+/* Whether a part can be computed at `offset` of the concat: it is a whole buffer that no other concat claims. */
 static bool can_join(const planner *p, rlx_node concat, rlx_node part, uint64_t offset, const uint8_t *n_parts) {
   const plan_value *v = &p->value[part], *root = &p->value[v->root];
   if (root->kind != PLAN_STEP && root->kind != PLAN_COPIED && root->kind != PLAN_JOIN) return false;
@@ -145,7 +144,7 @@ static rlx_status add_part(planner *p, rlx_node part, uint32_t buffer, uint64_t 
   return add_unit(p, u, &unit);
 }
 
-/* A concat as a join, if some part can be made in place; else *done is false. */
+/* A concat as a join, if some part can be computed in place; else *done is false. */
 static rlx_status add_join(planner *p, rlx_node id, const uint8_t *n_parts, bool *done) {
   const rlx_node_rec *n = rlx_graph_at(p->g, id);
   plan_value *v = &p->value[id];
@@ -165,7 +164,7 @@ static rlx_status add_join(planner *p, rlx_node id, const uint8_t *n_parts, bool
   return add_unit(p, (plan_unit){.kind = PLAN_UNIT_JOIN, .node = id, .n_copies = n_copies}, &v->unit);
 }
 
-/* How often each root is a part of a concat that may be a join; 2 stands for more. */
+/* How often each root is a part of a concat that may be a join; 2 means more than once. */
 static uint8_t *count_parts(planner *p) {
   uint8_t *n_parts = rlx_bump_array(&p->mem, uint8_t, rlx_graph_end(p->g));
   for (rlx_node id = 1; n_parts && id < rlx_graph_end(p->g); id++) {
@@ -191,7 +190,7 @@ void rlx_planner_storages_deinit(planner *p) {
   rlx_bump_deinit(&p->mem);
 }
 
-/* Puts the planner back to where plan_values left it. */
+/* Resets the planner to its state after plan_values. */
 static rlx_status begin(planner *p) {
   rlx_planner_storages_deinit(p);
   p->has_joins = false;

@@ -1,8 +1,8 @@
-/* The plan as a picture: time across, address up, a rectangle for each storage, coloured by the family of the op that
- * it is named after; the lower bound is a line. Blocks stand on top of each other.
+/* The plan as an SVG picture: time on the x axis, address on the y axis, a rectangle per storage, coloured by the
+ * family of its op; the lower bound is a line. Blocks are stacked.
  *
- * A picture has about a million points, so of a huge plan only the storages with the largest area are drawn, and the
- * title says how many are not. */
+ * A picture has about a million pixels, so of a huge plan only the storages with the largest area are drawn, and the
+ * title gives the number omitted. */
 #include <stdlib.h>
 
 #include "plan/report.h"
@@ -13,10 +13,10 @@ typedef struct picture {
   const rlx_plan *p;
   rlx_str *s;
   double per_step, per_byte;
-  uint64_t top; /* addresses of all blocks, one above the other, and room for the bound */
+  uint64_t top; /* the end of the address axis: all blocks stacked, or the bound, and a margin */
 } picture;
 
-/* Text between tags. Names come from files: what XML does not allow is shown as '?'. */
+/* Text between tags. Names come from files: characters that XML does not allow are printed as '?'. */
 static void add_escaped(rlx_str *s, const char *text) {
   for (; *text; text++) switch (*text) {
       case '<': rlx_str_add(s, "&lt;"); break;
@@ -101,7 +101,7 @@ static void add_head(const picture *d, size_t n_drawn) {
   rlx_str_add(s, "</text>\n");
 }
 
-/* A step between ticks that people like: 1, 2 or 5 times a power of ten, with at most eight ticks up to `max`. */
+/* A round step between ticks: 1, 2 or 5 times a power of ten, with at most eight ticks up to `max`. */
 static uint64_t tick_step(uint64_t max) {
   uint64_t power = 1;
   while (max / 8 >= power * 10) power *= 10;

@@ -1,9 +1,7 @@
-/* What each value is, before anything is placed: who is needed, which nodes only give other names to bytes that are
- * there, and where those bytes begin.
+/* Classifies values before anything is placed: which are live, which are views, and where a view's bytes begin.
  *
- * A view has no bytes of its own: its root does. Since inputs come before their readers, one walk along the nodes
- * resolves chains of views as they grow. A value without elements is complete as it is, so what it would be made from
- * is not needed for it. */
+ * A view has no bytes of its own: its root has them. Inputs come before their readers, so one traversal resolves chains
+ * of views. An empty value needs no computation, so its inputs are not live for it. */
 #include "ir/slice.h"
 #include "plan/planner.h"
 
@@ -19,7 +17,7 @@ static rlx_status measure(planner *p) {
   return RLX_OK;
 }
 
-/* Marks what outputs and effects need; everything else stays PLAN_UNUSED. */
+/* Marks the nodes that outputs and effects need; all others stay PLAN_UNUSED. */
 static void mark_needed(planner *p) {
   for (size_t i = 0; i < p->g->outputs.n; i++) p->value[p->g->outputs.v[i].node].kind = PLAN_STEP;
   for (rlx_node id = rlx_graph_end(p->g) - 1; id > 0; id--) {
@@ -32,7 +30,7 @@ static void mark_needed(planner *p) {
   }
 }
 
-/* Whether a slice's elements lie next to each other in x: whole inside the axis that is cut, single outside it. */
+/* Whether a slice is contiguous in x: whole on the axes after the sliced one, single on those before it. */
 static rlx_status slice_offset(const planner *p, const rlx_node_rec *n, bool *is_contiguous, uint64_t *offset) {
   const rlx_dims *x = &rlx_graph_at(p->g, n->in[0])->type.shape;
   rlx_slice_axis axis[RLX_MAX_RANK];
@@ -50,7 +48,7 @@ static rlx_status slice_offset(const planner *p, const rlx_node_rec *n, bool *is
   return RLX_OK;
 }
 
-/* Whether the node's bytes are bytes of its first input, and from where on. */
+/* Whether the node's bytes are part of its first input's, and their offset. */
 static rlx_status find_view(const planner *p, const rlx_node_rec *n, bool *is_view, uint64_t *offset) {
   *offset = 0;
   *is_view = rlx_op_table_has(n->op, RLX_TRAIT_VIEW) || (n->op == RLX_OP_concat && n->n_in == 1) ||

@@ -378,12 +378,12 @@ TEST(wrong_calls_are_refused) {
   uint64_t offsets[2], bound;
   rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   CHECK_FAILS(rlx_place(items, 2, NULL, offsets, &r), RLX_INVALID, "item 1: expected lower <= upper");
-  CHECK_FAILS(rlx_place(NULL, 2, NULL, offsets, &r), RLX_INVALID, "found NULL");
-  CHECK_FAILS(rlx_place(items, 1, NULL, NULL, &r), RLX_INVALID, "found NULL");
-  CHECK_FAILS(rlx_place(items, 1, NULL, offsets, NULL), RLX_INVALID, "found NULL");
+  CHECK_FAILS(rlx_place(NULL, 2, NULL, offsets, &r), RLX_INVALID, "got NULL");
+  CHECK_FAILS(rlx_place(items, 1, NULL, NULL, &r), RLX_INVALID, "got NULL");
+  CHECK_FAILS(rlx_place(items, 1, NULL, offsets, NULL), RLX_INVALID, "got NULL");
   CHECK_FAILS(rlx_place(items, 1, &(rlx_place_options){0}, offsets, &r), RLX_INVALID, "struct_bytes is 0");
-  CHECK_FAILS(rlx_place_lower_bound(NULL, 1, 1, &bound), RLX_INVALID, "found NULL");
-  CHECK_FAILS(rlx_place_lower_bound(items, 1, 1, NULL), RLX_INVALID, "found NULL");
+  CHECK_FAILS(rlx_place_lower_bound(NULL, 1, 1, &bound), RLX_INVALID, "got NULL");
+  CHECK_FAILS(rlx_place_lower_bound(items, 1, 1, NULL), RLX_INVALID, "got NULL");
 }
 
 TEST(sums_beyond_63_bits_are_refused) {
