@@ -1,12 +1,12 @@
-/* The failing-allocation sweep over the whole library: three graphs, each built, printed and parsed, bound, optimised
- * (for a target that has everything and for one that has only primitive ops) and evaluated, with every single allocation
- * failing once, and with all failing from that one on. Nothing crashes, nothing leaks, what was there before is as it
- * was, and the status says that memory was short; faults.h has the loop.
+/* The failing-allocation sweep over the whole library. Three graphs are each built, printed and parsed, bound,
+ * optimised (for a target that supports everything and for one with primitive ops only) and evaluated, with every
+ * single allocation failing once, and with all failing from that one on. Nothing may crash or leak, existing objects
+ * must be unchanged, and the status must be RLX_NO_MEMORY; faults.h has the loop.
  *
- * And every op: its reference kernel and its rewrite, on its first conformance case (on all of them with RLX_SOAK=1).
+ * Also every op: its reference kernel and its rewrite, on its first conformance case (on all of them with RLX_SOAK=1).
  *
- * A step that reports success though an allocation failed must have its usual result. An evaluator whose run failed
- * must be able to run again. */
+ * A step that succeeds despite a failed allocation must have its usual result. An evaluator whose run failed must be
+ * able to run again. */
 #include <stdlib.h>
 
 #include "faults.h"
@@ -16,7 +16,7 @@
 
 /* ---- the graphs ---- */
 
-/* An MLP: weights, a bias, a scale of the weights that folds and hoists, and what fuses. */
+/* An MLP: weights, a bias, a scale of the weights that is folded and hoisted, and patterns that fuse. */
 static void build_mlp(rlx_graph *g) {
   int64_t rows = rlx_graph_add_symbol(g, "B");
   rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(rows, 4));
@@ -32,7 +32,7 @@ static void build_mlp(rlx_graph *g) {
   rlx_graph_add_output(g, "z", rlx_op_tanh(g, rlx_op_mul(g, rlx_op_sigmoid(g, y), y)));
 }
 
-/* A transformer block that writes its keys and values to states at a place of the caller's. */
+/* A transformer block that writes its keys and values to states at a given index. */
 static void build_block(rlx_graph *g) {
   enum { EMBED = 8, HEADS = 2, HEAD = 4, PLACES = 4, HIDDEN = 12 };
   int64_t length = rlx_graph_add_symbol(g, "S");
@@ -61,7 +61,8 @@ static void build_block(rlx_graph *g) {
   rlx_graph_add_output(g, "y", rlx_op_add(g, inner, rlx_op_matmul(g, hidden, down)));
 }
 
-/* Sub-graphs, made while allocations fail too: NULL and what hangs on it must be taken as an error, not read. */
+/* Sub-graphs, built while allocations fail: NULL and what depends on it must be reported as an error, not
+ * dereferenced. */
 typedef void (*body_fn)(rlx_graph *g);
 
 static rlx_graph *make_body(rlx_graph *outer, body_fn fill) {
@@ -129,7 +130,7 @@ static const struct {
   const char *name;
   void (*build)(rlx_graph *g);
   rlx_binding binding;
-  uint32_t min_nodes; /* so that a builder that stops early is noticed, */
+  uint32_t min_nodes; /* detects a builder that stops early, */
   bool hoists;        /* and a hoist that does nothing */
 } graphs[] = {{"mlp", build_mlp, {"B", 2}, 20, true},
               {"block", build_block, {"S", 2}, 30, false},
@@ -138,14 +139,14 @@ enum { N_GRAPHS = sizeof graphs / sizeof *graphs };
 
 /* ---- the work of each sweep ---- */
 
-/* What a sweep is about: made once without failures, and the same afterwards. */
+/* The subject of a sweep: built once without failures, and unchanged afterwards. */
 typedef struct subject {
   size_t which;
   rlx_graph *open, *bound; /* with its symbol, and without */
   char *text;              /* of open */
   rlx_supports_fn supports;
-  uint64_t optimised; /* hash of what optimising gives */
-  uint64_t values;    /* hash of what a run gives */
+  uint64_t optimised; /* hash of the optimised graph */
+  uint64_t values;    /* hash of a run's results */
 } subject;
 
 static rlx_status work_build(void *user) {
@@ -226,7 +227,7 @@ static rlx_status set_leaf(rlx_evaluator *e, const rlx_graph *g, rlx_node id) {
   return rlx_evaluator_set(e, rlx_node_name(g, id), &t);
 }
 
-/* Sets the leaves, in the shapes of the bound graph; the evaluator binds the open one by them. */
+/* Sets the leaves, in the shapes of the bound graph; the evaluator binds the open one from them. */
 static rlx_status set_leaves(rlx_evaluator *e, const rlx_graph *bound) {
   for (rlx_node id = 1; id < rlx_graph_end(bound); id++) {
     rlx_op op = rlx_graph_at(bound, id)->op;
@@ -253,7 +254,7 @@ static rlx_status hash_values(const rlx_evaluator *e, const rlx_graph *g, uint64
   return RLX_OK;
 }
 
-/* Twice, since the second run begins with the states of the first; each is tried again where memory was short. */
+/* Runs twice, because the second run begins with the states of the first; each run is retried if memory ran out. */
 static rlx_status evaluate(const subject *t, rlx_evaluator *e, uint64_t *hash) {
   rlx_status first = RLX_OK;
   for (int run = 0; run < 2; run++) {
@@ -311,7 +312,7 @@ static rlx_status sweep(alloc_sweep_fn work, rlx_supports_fn supports) {
     subject t;
     s = subject_make(i, supports, &t);
     if (!s) s = alloc_sweep(work, &t);
-    if (!s) s = work(&t); /* nothing that the failures did stays behind */
+    if (!s) s = work(&t); /* the failures must leave no trace */
     if (s) rlx_fail_frame(s, "%s", graphs[i].name);
     subject_deinit(&t);
   }

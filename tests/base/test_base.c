@@ -1,5 +1,5 @@
-/* The ground floor: status, memory, arithmetic, bump, array, log. Text, files, half floats and threads have files of
- * their own. */
+/* Tests of base: status, memory, arithmetic, bump allocator, array, log. Text, files, 16-bit floats and threads have
+ * their own files. */
 #include <stdlib.h>
 
 #include "base/arith.h"
@@ -59,7 +59,7 @@ static bool is_whole(const char *text, size_t skip, const char *character) {
   return true;
 }
 
-enum { MESSAGE_BYTES = 3840, LAST = MESSAGE_BYTES - 1 }; /* what base/status.c has room for */
+enum { MESSAGE_BYTES = 3840, LAST = MESSAGE_BYTES - 1 }; /* the buffer of base/status.c */
 
 TEST(long_messages_are_cut_between_characters) {
   static const char *const characters[] = {"x", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x99\x82"};
@@ -67,7 +67,7 @@ TEST(long_messages_are_cut_between_characters) {
     char text[8192] = "";
     for (size_t n = 0; n + 4 < sizeof text; n += strlen(characters[c]))
       memcpy(text + n, characters[c], strlen(characters[c]));
-    for (size_t shift = 0; shift < 8; shift++) { /* so that the cut falls at every place within a character */
+    for (size_t shift = 0; shift < 8; shift++) { /* so that the cut falls at every offset within a character */
       CHECK_EQ_INT(rlx_fail(RLX_IO, "%.*s%s", (int)shift, "01234567", text), RLX_IO);
       size_t cause = strlen(rlx_message());
       CHECK(cause > 2800 && cause < MESSAGE_BYTES);
@@ -87,7 +87,7 @@ TEST(frames_never_push_the_cause_out) {
   CHECK(strstr(rlx_message(), "call 1: call 0: the cause") != NULL);
 }
 
-/* The last bytes of the buffer: too little room for a frame, just enough, and one more. */
+/* The last bytes of the buffer: too small for a frame, just large enough, and one more. */
 TEST(frames_fill_the_buffer_to_its_end) {
   for (int room = 0; room < 6; room++) {
     CHECK_EQ_INT(rlx_fail(RLX_IO, "x"), RLX_IO);
@@ -151,7 +151,7 @@ TEST(hook_sees_every_request) {
   CHECK(!c && !d && !e && !f);
 }
 
-/* The sweep itself must see what it is there to see. */
+/* The sweep itself must detect leaks and false successes. */
 static rlx_status leak_at_second(void *user) {
   void **leaked = user;
   *leaked = rlx_mem_alloc(1);
@@ -230,7 +230,7 @@ TEST(checked_arithmetic) {
 
 /* ---- Bump and array ------------------------------------------------------------------------------------------ */
 
-/* Many sizes, each block filled with its own number at once and checked at the end: no two overlap. */
+/* Many sizes, each block filled with its own number and checked at the end: no two overlap. */
 TEST(bump_blocks_are_clear_aligned_and_apart) {
   enum { N = 3000 };
   static unsigned char *blocks[N];
@@ -273,7 +273,7 @@ TEST(bump_starts_small_and_large_requests_waste_nothing) {
   CHECK(copy && memcmp(copy, dims, sizeof dims) == 0);
   CHECK(rlx_bump_copy(&b, NULL, 0, 8) != NULL);
   rlx_bump_deinit(&b);
-  char *alone = rlx_bump_alloc(&b, 1, 9000); /* the first request of all is a large one */
+  char *alone = rlx_bump_alloc(&b, 1, 9000); /* the very first request is a large one */
   char *next = rlx_bump_alloc(&b, 1, 8);
   CHECK(alone && next && (next < alone || next >= alone + 9000));
   rlx_bump_deinit(&b);

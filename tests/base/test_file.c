@@ -1,4 +1,4 @@
-/* Files: reading and writing, and what is refused. */
+/* Files: reading, writing, and rejected cases. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -40,7 +40,7 @@ TEST(file_above_the_limit_is_refused) {
   size_t bytes = 9;
   CHECK_FAILS(rlx_file_read(folder_path("f"), 4, &text, &bytes), RLX_INVALID, "/f': expected at most 4 bytes");
   CHECK(!text && bytes == 0);
-  /* Of a file that is much too large, nothing is read and no memory is asked for. */
+  /* A file far above the limit must not be read, and no memory allocated for it. */
   CHECK(truncate(folder_path("f"), (off_t)1 << 32) == 0);
   size_t requests = 0;
   rlx_mem_set_hook(count_request, &requests);
@@ -67,7 +67,7 @@ TEST(only_regular_files) {
   int fd = 7;
   char *text;
   size_t bytes;
-  alarm(test_hang_seconds()); /* an open that waits for the FIFO's other end would wait for ever */
+  alarm(test_hang_seconds()); /* an open that waits for the FIFO's other end would block forever */
   CHECK_FAILS(rlx_fd_open(folder_path("none"), &fd, &stamp), RLX_NOT_FOUND, "/none': No such file or directory");
   CHECK(fd == -1 && stamp.bytes == 0);
   CHECK_FAILS(rlx_fd_open(folder_path("dir"), &fd, &stamp), RLX_INVALID,
@@ -111,7 +111,7 @@ TEST(writing_keeps_permissions_and_long_names) {
   CHECK_EQ_INT(folder_count(), 1);
 }
 
-/* In a child, where no file may grow past 1,000 bytes: the disk is full half-way. Exit 0: it failed with words. */
+/* In a child with a file size limit of 1,000 bytes: the write fails half-way. Exit 0: it failed with a message. */
 static int write_too_much(void) {
   static const char data[5000];
   struct rlimit small = {.rlim_cur = 1000, .rlim_max = 1000};
@@ -138,7 +138,8 @@ TEST(failed_write_leaves_the_old_file_and_nothing_else) {
   CHECK_EQ_INT(folder_count(), 1);
 }
 
-/* The same in a program that leaves SIGXFSZ as it is: the signal ends it, but not before the file is cleaned away. */
+/* The same with the default action of SIGXFSZ: the signal ends the process, but only after the temporary was
+ * removed. */
 static int write_too_much_and_die(void) {
   static const char data[5000];
   struct rlimit small = {.rlim_cur = 1000, .rlim_max = 1000};
@@ -202,7 +203,7 @@ TEST(a_draft_is_a_whole_file_or_none) {
   CHECK_OK(rlx_draft_begin(&d, folder_path("a")));
   CHECK_OK(rlx_draft_write(&d, "ne", 2));
   rlx_draft_discard(&d);
-  rlx_draft_discard(&d); /* again is fine */
+  rlx_draft_discard(&d); /* a second discard is allowed */
   CHECK_EQ_INT(folder_count(), 1);
   CHECK_OK(rlx_draft_begin(&d, folder_path("a")));
   CHECK_OK(rlx_draft_write(&d, "ne", 2));

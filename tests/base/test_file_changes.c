@@ -1,5 +1,5 @@
-/* Files that change while they are read: written to in place, appended to, cut. Each reader must say so, for what it has may be of
- * neither state; a file that is replaced by another is read to its end. */
+/* Files that change while they are read: overwritten in place, appended to, truncated. Each reader must report it,
+ * because the data may belong to neither version. A file that is replaced by rename is read to its end. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 #include "rlx/onnx.h"
 #include "test.h"
 
-/* Writes to a file that is there, in place; its time of writing becomes another in any case. */
+/* Writes to an existing file in place; its modification time changes in any case. */
 static bool change(const char *path, const char *mode, const char *text) {
   struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
   FILE *f = fopen(path, mode);
@@ -104,8 +104,8 @@ static rlx_status read_graph(const char *path) {
   return s;
 }
 
-/* In each way it can change, at each of the first allocations: never a signal, and RLX_IO wherever it was noticed to have changed
- * while it was read. How often that was. */
+/* Changes the file in each way at each of the first allocations: never a signal, and RLX_IO whenever the change was
+ * detected during reading. Returns how often it was. */
 static size_t change_during(rlx_status (*read)(const char *path), const char *path, const void *good, size_t bytes,
                             size_t n_allocations) {
   static const struct { const char *mode, *text; } ways[] = {{"r+", "?"}, {"a", "more"}, {"w", ""}};
@@ -143,7 +143,7 @@ TEST(graphs_that_change_while_they_are_read) {
   CHECK_EQ_INT(change_during(read_graph, folder_path("g.rlx"), text, sizeof text - 1, 1), 3);
 }
 
-/* ---- Files that stay open: weights are read when they are wanted ---- */
+/* ---- Files that stay open: weights are read on demand ---- */
 
 static rlx_status write_weights(const char *path) {
   static const unsigned char bytes[3000];

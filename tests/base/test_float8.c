@@ -1,6 +1,6 @@
-/* Floats of 8 bits by their definition: the value of every code is (-1)^s * m * 2^e with ldexp, and a number becomes
- * the code whose value is nearest, of two the even one, the largest where it is beyond. Every f16 and bf16, and both
- * sides of every half way. And the conversions between these, u16, u64 and the other types, by hand. */
+/* 8-bit floats by their definition: the value of every code is (-1)^s * m * 2^e with ldexp, and a number becomes the
+ * code with the nearest value, on ties the even one, beyond the range the largest. Every f16 and bf16, and both sides
+ * of every tie. And conversions between these, u16, u64 and the other types, with hand-written results. */
 #include "base/float8.h"
 
 #include <math.h>
@@ -120,8 +120,9 @@ TEST(conversions_of_the_new_types) {
     {RLX_U64, max, RLX_F32, f32(0x1p64f)},
     {RLX_U64, max, RLX_F64, f64(0x1p64)},
     {RLX_U64, high + 1, RLX_F64, f64(0x1p63)},
-    {RLX_U64, high + (UINT64_C(1) << 39), RLX_F32, f32(0x1p63f)},            /* half way: to the even one */
-    {RLX_U64, high + (UINT64_C(1) << 39) + 1, RLX_F32, f32(0x1.000002p63f)}, /* a bit beyond that no double has */
+    {RLX_U64, high + (UINT64_C(1) << 39), RLX_F32, f32(0x1p63f)}, /* a tie: to even */
+    /* just above the tie, by less than a double resolves */
+    {RLX_U64, high + (UINT64_C(1) << 39) + 1, RLX_F32, f32(0x1.000002p63f)},
     {RLX_U64, high, RLX_BOOL, 1},
     {RLX_U64, high, RLX_F8E4M3, 0x7e},
     {RLX_F32, f32(449), RLX_F8E4M3, 0x7e},
@@ -136,7 +137,7 @@ TEST(conversions_of_the_new_types) {
     {RLX_F8E4M3, 0xfe, RLX_I8, 0x80},
     {RLX_F8E5M2, 0x7c, RLX_F32, f32(INFINITY)},
     {RLX_F8E5M2, 0x7c, RLX_F8E4M3, 0x7e},
-    {RLX_F8E4M3, 0x39, RLX_F8E5M2, 0x3c}, /* 1.125: half way, to 1 */
+    {RLX_F8E4M3, 0x39, RLX_F8E5M2, 0x3c}, /* 1.125: a tie, to 1 */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     uint64_t found = convert(cases[i].from, cases[i].bits, cases[i].to);

@@ -25,8 +25,8 @@ enum { N_FORMATS = 2 };
 
 static unsigned infinity_of(const format *f) { return 0x7FFFu >> f->mantissa << f->mantissa; }
 
-/* The value of a pattern below infinity. The pattern of infinity gives the number that would come next if the format
- * went on, which is what overflow is rounded against. */
+/* The value of a pattern below infinity. The pattern of infinity gives the number that would follow if the format
+ * continued, which is what overflow is rounded against. */
 static double value_of(const format *f, unsigned pattern) {
   int exponent_bits = 15 - f->mantissa, bias = (1 << (exponent_bits - 1)) - 1;
   int exponent = (int)(pattern >> f->mantissa);
@@ -35,7 +35,7 @@ static double value_of(const format *f, unsigned pattern) {
   return ldexp((double)(fraction + (1u << f->mantissa)), exponent - bias - f->mantissa);
 }
 
-/* The nearest pattern to |x| by bisection; of two equally near ones, the even. */
+/* The nearest pattern to |x| by bisection; on ties the even one. */
 static uint16_t nearest(const format *f, double x) {
   double size = fabs(x);
   unsigned sign = signbit(x) ? 0x8000u : 0, low = 0, high = infinity_of(f);
@@ -114,15 +114,15 @@ TEST(random_numbers_round_to_nearest_even) {
   uint64_t state = 0x9E3779B97F4A7C15u;
   for (int n = 0; n < 200000; n++) {
     uint64_t r = rlx_random_next(&state);
-    /* 1.fraction * 2^e, with e over both formats and some way past their ends */
+    /* 1.fraction * 2^e, with e over the range of both formats and beyond */
     double x = ldexp(1.0 + (double)(r >> 12) * 0x1p-52, (int)(rlx_random_next(&state) % 300) - 150);
     for (int i = 0; i < N_FORMATS; i++)
       if (!rounds_right(&formats[i], x)) FAIL("%s: %a", formats[i].name, x);
   }
 }
 
-/* Just beyond a tie by less than f32 can see: rounding to f32 first lands on the tie, and then on the wrong side for
- * every second pattern. The count shows that these cases tell the two ways apart. */
+/* Just beyond a tie by less than f32 resolves: rounding to f32 first lands on the tie, and then on the wrong side for
+ * every second pattern. The count shows that these cases distinguish the two methods. */
 TEST(f64_is_rounded_once) {
   for (int i = 0; i < N_FORMATS; i++) {
     const format *f = &formats[i];
@@ -158,7 +158,7 @@ TEST(ends_of_the_range) {
   CHECK_EQ_INT(rlx_f64_to_bf16(0x1p-1074), 0x0000);
 }
 
-/* A NaN whose payload lies only in the bits that are dropped must not become infinity. */
+/* A NaN with a payload only in the dropped bits must not become infinity. */
 TEST(nan_stays_nan) {
   uint32_t low_payload = 0xFF800001u;
   float x;

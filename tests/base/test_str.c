@@ -76,7 +76,7 @@ static size_t encode_utf8(unsigned c, char *out) {
   return length;
 }
 
-/* Undoes the escapes; false where the text is not one quoted string. */
+/* Undoes the escapes; false if the text is not one quoted string. */
 static bool unquote(const char *q, char *out) {
   static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
   if (*q++ != '"') return false;
@@ -206,7 +206,7 @@ TEST(numbers_are_read) {
                             3, &x));
   char digits[2000];
   memset(digits, '9', sizeof digits);
-  CHECK(!rlx_text_to_double(digits, sizeof digits, &x)); /* longer than any number that is meant */
+  CHECK(!rlx_text_to_double(digits, sizeof digits, &x)); /* longer than any valid number */
 }
 
 TEST(utf8_is_recognised) {

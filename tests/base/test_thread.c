@@ -1,5 +1,5 @@
-/* The thread pool: every task once, indices in range, runs one after the other, half-built pools taken down. And the
- * thread-safe parts of base: messages per thread, hooks changed while others log. Meant to be run under TSan too. */
+/* The thread pool: every task runs once, indices are in range, runs are serialised, partly created pools are destroyed.
+ * And the thread-safe parts of base: messages per thread, hooks changed while others log. Also run under TSan. */
 #include "base/thread.h"
 
 #include <pthread.h>
@@ -73,7 +73,7 @@ TEST(too_many_threads_are_refused) {
   CHECK(p == NULL);
 }
 
-/* Two tasks that wait for each other (10 s at most) can only both meet if two threads are in the run. */
+/* Two tasks that wait for each other (10 s at most) can both proceed only if two threads are in the run. */
 typedef struct meeting {
   atomic_uint n_arrived, n_alone;
 } meeting;
@@ -200,10 +200,10 @@ static rlx_status pool_work(void *user) {
   return RLX_OK;
 }
 
-/* Each worker is an allocation, so this also takes pools down that have some of their threads. */
+/* Each worker is an allocation, so this also destroys pools with only some of their threads. */
 TEST(failing_allocations) { CHECK_OK(alloc_sweep(pool_work, NULL)); }
 
-/* In a child: with little address space left there is no room for many stacks. Exit 0: refused with a message. */
+/* In a child with little address space there is no room for many stacks. Exit 0: rejected with a message. */
 static int create_in_little_space(void) {
   struct rlimit little = {.rlim_cur = 256u << 20, .rlim_max = 256u << 20};
   if (setrlimit(RLIMIT_AS, &little) != 0) return 2;

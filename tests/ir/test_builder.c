@@ -1,9 +1,9 @@
 /* The builder and the description of the op table.
  *
- * Each function of the builder is called with good arguments and the node it made is compared with its text: op, inputs
- * in order, attributes that are not at their default, type and shape. The same calls are then made on no graph and on
- * one that has failed, where all of them must give no node and change nothing. The table at the top names a function
- * for every row of ops.def: a row without its function does not link. */
+ * Each builder function is called with valid arguments, and the node is compared with its text: op, inputs in order,
+ * attributes that are not at their default, type and shape. The same calls are then made on a NULL graph and on a
+ * failed one, where all of them must return no node and change nothing. The table at the top names a function for every
+ * row of ops.def: a row without its function does not link. */
 #include "test.h"
 
 #include <ctype.h>
@@ -78,7 +78,7 @@ static void check_built(rlx_graph *g, rlx_node node, const char *expected) {
     if (test_has_failed()) return;      \
   } while (0)
 
-/* Inputs that the sections use, by name; made where g can take them. */
+/* Inputs that the sections use, by name; created where g accepts them. */
 typedef struct leaves {
   rlx_node x, y, v, n, idx, i, b, c, img, w, vec, q, k, state, q8, draw, s;
 } leaves;
@@ -116,7 +116,7 @@ static void build_leaves(rlx_graph *g, const leaves *l) {
 }
 
 static void build_elementwise(rlx_graph *g, const leaves *l) {
-  /* The rows without attributes, as build.c stamps them; selu is the one with attributes that has a plain form. */
+  /* The rows without attributes, as build.c generates them; selu is the one with attributes that has a plain form. */
 #define A_FLOAT(name, fallback, doc)
 #define PLAIN(attrs) PLAIN_##attrs
 #define PLAIN_(name)
@@ -472,7 +472,7 @@ static rlx_graph *make_body(void) {
   return NULL;
 }
 
-/* As many inputs of this type as given; one output made from the first by f. */
+/* n inputs of this type; one output, computed from the first by f. */
 static rlx_graph *make_graph(rlx_dims shape, size_t n, rlx_node (*f)(rlx_graph *, rlx_node)) {
   static const char *const names[] = {"p0", "p1", "p2"};
   rlx_graph *g;
@@ -582,7 +582,7 @@ typedef struct enum_case {
   const char *constant; /* its spelling in C */
 } enum_case;
 
-/* The word at a place of a blank-separated list, in capitals. */
+/* The i-th word of a space-separated list, in capitals. */
 static void word_at(const char *names, int i, char *out, size_t cap) {
   for (; i > 0 && *names; i--) names += strcspn(names, " ") + (strchr(names, ' ') != NULL);
   size_t n = strcspn(names, " ");
@@ -775,7 +775,7 @@ TEST(describing_refuses_bad_calls) {
 
 /* ---- nodes of other graphs ---- */
 
-/* Every op refuses one at every place, whatever its other inputs are. */
+/* Every op rejects a foreign node at every input, whatever the other inputs are. */
 TEST(no_op_takes_a_node_of_another_graph) {
   rlx_graph *other;
   CHECK_OK(rlx_graph_create(&other));
@@ -843,7 +843,7 @@ TEST(looking_takes_a_graphs_own_nodes_and_their_numbers) {
   CHECK_EQ_STR(rlx_node_op(g, (uint32_t)y), "relu");
   CHECK(rlx_node_op(g, z) == NULL && rlx_node_name(g, z) == NULL && rlx_node_input_count(g, z) == 0);
   CHECK_OK(rlx_graph_print(g, &text));
-  CHECK_OK(rlx_graph_parse(text, strlen(text), &parsed)); /* what the library builds has nodes of its own, too */
+  CHECK_OK(rlx_graph_parse(text, strlen(text), &parsed)); /* a parsed graph has its own nodes as well */
   rlx_free(text);
   CHECK(rlx_graph_find(parsed, "x") != x && (uint32_t)rlx_graph_find(parsed, "x") == (uint32_t)x);
   CHECK(rlx_node_op(parsed, x) == NULL && rlx_node_op(g, rlx_graph_find(parsed, "x")) == NULL);
@@ -852,7 +852,7 @@ TEST(looking_takes_a_graphs_own_nodes_and_their_numbers) {
   rlx_graph_destroy(g);
 }
 
-/* ---- functions with a mind of their own ---- */
+/* ---- functions with checks of their own ---- */
 
 /* Each expression must fail on a fresh graph with this message. */
 #define REFUSED(expr, part)                            \
@@ -967,10 +967,10 @@ TEST(a_scalar_has_the_bytes_of_its_type) {
   SCALAR(RLX_U16, uint16_t, 65535);
   SCALAR(RLX_U64, uint64_t, UINT64_C(1) << 63);
 #undef SCALAR
-  uint16_t half = 0x3555, brain = 0x3eab; /* a third, rounded to nearest even */
+  uint16_t f16 = 0x3555, bf16 = 0x3eab; /* a third, rounded to nearest even */
   float complex_two[2] = {2, 0};
-  check_scalar(RLX_F16, 1.0 / 3, &half, 2);
-  check_scalar(RLX_BF16, 1.0 / 3, &brain, 2);
+  check_scalar(RLX_F16, 1.0 / 3, &f16, 2);
+  check_scalar(RLX_BF16, 1.0 / 3, &bf16, 2);
   check_scalar(RLX_C64, 2, complex_two, 8);
   check_scalar(RLX_F8E4M3, -1.5, &(uint8_t){0xbc}, 1);
   check_scalar(RLX_F8E5M2, 1e9, &(uint8_t){0x7b}, 1);
@@ -1020,7 +1020,7 @@ TEST(composed_reductions_have_their_values) {
   }
 }
 
-/* Squares and sums of these pass the ends of f16, the results do not. */
+/* Squares and sums of these exceed the range of f16, the results do not. */
 static void check_half(reduction f, double a, double b, double expected) {
   rlx_graph *g;
   rlx_evaluator *e;
@@ -1048,7 +1048,7 @@ TEST(composed_reductions_of_f16_round_once) {
   check_half(rlx_op_reduce_l1, -0.5, 3, 3.5);
 }
 
-/* ---- memory that runs out ---- */
+/* ---- failing allocations ---- */
 
 static rlx_status build_a_bit_of_everything(void *user) {
   (void)user;

@@ -1,6 +1,6 @@
-/* Mutations of the text form: the seeds of the fuzz target and every conformance case, changed thousands of times by a
- * seeded loop, each checked as text_check.h says. It is the fuzz target for machines without libFuzzer: the same checks,
- * the same every time. RLX_SOAK=1 runs a hundred times as many (ten under sanitizers). */
+/* Mutations of the text form: the seeds of the fuzz target and every conformance case, mutated thousands of times by a
+ * seeded loop, each checked as text_check.h describes. This is the fuzz target for machines without libFuzzer, and is
+ * deterministic. RLX_SOAK=1 runs a hundred times as many (ten under sanitizers). */
 #include <stdlib.h>
 
 #include "base/file.h"
@@ -25,7 +25,7 @@ static unsigned rounds(unsigned few) {
   return getenv("RLX_SOAK") ? few * (TEST_IS_SANITIZED ? 10 : 100) : TEST_IS_SANITIZED ? few / 4 : few;
 }
 
-/* ---- what is not changed passes ---- */
+/* ---- unmodified texts pass ---- */
 
 TEST(seeds_are_graphs) {
   text_tally tally = {0};
@@ -41,7 +41,7 @@ TEST(seeds_are_graphs) {
   CHECK(tally.ran >= N_SEEDS - 1); /* the one with a symbol is not run */
 }
 
-/* The checker would see a printer that does not print: it refuses what is not text, and counts what it refuses. */
+/* The checker must detect a printer that does not print: it rejects what is not text, and counts the rejections. */
 TEST(nonsense_is_refused) {
   static const char *const texts[] = {"",
                                       "graph",
@@ -55,7 +55,7 @@ TEST(nonsense_is_refused) {
   CHECK_EQ_INT(tally.refused, sizeof texts / sizeof *texts);
 }
 
-/* The parser's stack is bounded: what nests without end is refused, and is no crash. */
+/* The parser's stack is bounded: unlimited nesting is rejected without a crash. */
 TEST(endless_nesting_is_refused) {
   static const char step[] = "graph { %a = region() {body=";
   enum { STEPS = 200000 };
@@ -69,9 +69,9 @@ TEST(endless_nesting_is_refused) {
   CHECK_EQ_INT(tally.refused, 1);
 }
 
-/* ---- what is changed ---- */
+/* ---- mutated texts ---- */
 
-/* Shows the text that failed, so that it can be kept as a case. */
+/* Prints the text that failed, so that it can become a case. */
 static bool check_mutation(const char *text, size_t bytes, text_tally *tally) {
   if (text_check(text, bytes, tally) == RLX_OK) return true;
   printf("%.*s\n", (int)bytes, text);
@@ -94,7 +94,7 @@ TEST(mutations_of_seeds) {
   }
   for (size_t i = 0; i < N_SEEDS; i++) rlx_free(seed[i]);
   if (test_has_failed()) return;
-  CHECK(tally.parsed > tally.refused / 100 && tally.refused > 0); /* some of both, or it shows little */
+  CHECK(tally.parsed > tally.refused / 100 && tally.refused > 0); /* some of both, otherwise the test shows little */
 }
 
 TEST(mutations_of_cases) {

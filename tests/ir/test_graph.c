@@ -1,5 +1,5 @@
-/* Graphs under bad calls: each entry of the bad-input catalogue that a graph, its builder, its verifier or its binding
- * can meet, with the status and the words it must give. Text and evaluation have their own files. */
+/* Graphs under invalid calls: each entry of the bad-input catalogue that concerns a graph, its builder, its verifier or
+ * its binding, with the expected status and message. Text and evaluation have their own files. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -274,7 +274,7 @@ TEST(a_graph_needs_an_output) {
 TEST(a_finished_graph_does_not_grow) {
   rlx_graph *g = make_exp(RLX_DIMS(2));
   CHECK(g != NULL);
-  CHECK_OK(rlx_graph_finish(g)); /* twice is once */
+  CHECK_OK(rlx_graph_finish(g)); /* finishing twice is allowed */
   CHECK_EQ_INT(rlx_op_neg(g, 1), RLX_NONE);
   CHECK_EQ_INT(rlx_graph_size(g), 2);
   CHECK_FAILS(rlx_graph_status(g), RLX_INVALID, "neg: the graph is finished");
@@ -467,7 +467,7 @@ TEST(wrong_bindings_name_the_symbol) {
   rlx_graph_destroy(g);
 }
 
-/* What a template lets pass, its binding checks: here B must be 1 or 3. */
+/* What a graph with symbols accepts, its binding checks: here B must be 1 or 3. */
 TEST(binding_checks_what_was_open) {
   rlx_graph *g, *out;
   CHECK_OK(rlx_graph_create(&g));
@@ -552,7 +552,7 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* n nodes: a chain where each is made of the one before, or all made of the first. */
+/* n nodes: a chain, or all reading the first. */
 static rlx_status make_large(uint32_t n, bool is_chain, rlx_graph **out) {
   RLX_TRY(rlx_graph_create(out));
   rlx_graph *g = *out;
@@ -617,7 +617,7 @@ TEST(many_names) {
   rlx_graph_destroy(g);
 }
 
-/* ---- sameness ---- */
+/* ---- equality ---- */
 
 typedef void (*maker)(rlx_graph *g);
 static void make_base(rlx_graph *g) {
@@ -667,12 +667,12 @@ TEST(graphs_that_differ_are_not_the_same) {
   rlx_graph_destroy(twin);
 }
 
-/* ---- memory that runs out ---- */
+/* ---- failing allocations ---- */
 
 static rlx_status bind_a_template(void *user) {
   (void)user;
   rlx_graph *g = make_template(), *out;
-  if (!g) return RLX_NO_MEMORY; /* it has no other way to fail: other tests use it */
+  if (!g) return RLX_NO_MEMORY; /* it cannot fail otherwise: other tests use it */
   rlx_status s = rlx_graph_bind(g, ((const rlx_binding[]){{"S", 3}, {"B", 2}}), 2, &out);
   rlx_graph_destroy(out);
   if (!s) s = rlx_graph_bind_inputs(g, ((const rlx_named_shape[]){{"x", RLX_DIMS(1, 3)}}), 1, &out);

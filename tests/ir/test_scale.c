@@ -1,7 +1,6 @@
-/* Size alone breaks nothing: a mix of 10^6 nodes and a chain 10^6 deep, and graphs of 10^5 nodes that each stress one
- * thing, are built, verified, taken through the passes and evaluated, and come to the result that is known without
- * evaluating. Nothing is timed here (bench/scale.c does that), but a step that were quadratic would not end. A fifth of
- * the size under sanitizers. */
+/* Large graphs: a mix of 10^6 nodes, a chain 10^6 deep, and graphs of 10^5 nodes that each stress one thing are built,
+ * verified, optimised and evaluated, and must give the known result. Nothing is timed here (bench/scale.c does that),
+ * but a quadratic step would not finish. A fifth of the size under sanitizers. */
 #include "big_graph.h"
 
 #include <math.h>
@@ -22,7 +21,7 @@ static double element(const rlx_tensor *t, size_t i) {
   return t->dtype == RLX_F32 ? (double)((const float *)t->data)[i] : (double)((const int32_t *)t->data)[i];
 }
 
-static size_t count(const rlx_tensor *t) { return t->bytes / 4; } /* f32 and i32 are all there is here */
+static size_t count(const rlx_tensor *t) { return t->bytes / 4; } /* only f32 and i32 occur here */
 
 static rlx_status check_value(const rlx_graph *g, const rlx_graph *load, double value) {
   rlx_tensor y;
@@ -34,7 +33,7 @@ static rlx_status check_value(const rlx_graph *g, const rlx_graph *load, double 
   return s;
 }
 
-/* Optimises, and gives the optimised graph and its load graph to a check. */
+/* Optimises, and passes the optimised graph and its load graph to a check. */
 typedef rlx_status (*check_fn)(const rlx_graph *g, const rlx_graph *load, const void *user);
 
 static rlx_status check_optimised(const rlx_graph *g, rlx_supports_fn supports, check_fn check, const void *user) {
@@ -75,9 +74,9 @@ TEST(chains_of_weights) { CHECK_OK(check_kind("weights", MIDDLE, true)); }
 TEST(many_names) { CHECK_OK(check_kind("names", MIDDLE, true)); }
 TEST(chain_of_updates) { CHECK_OK(check_kind("updates", MIDDLE, true)); }
 
-/* ---- the mix, whose result only evaluation tells ---- */
+/* ---- the mix, whose result is known only by evaluation ---- */
 
-/* Fusing and rewriting may round otherwise; the values of this graph stay within -2..2. */
+/* Fusing and rewriting may round differently; the values of this graph stay within -2..2. */
 static rlx_status check_close(const rlx_graph *g, const rlx_graph *load, const void *user) {
   const rlx_tensor *want = user;
   rlx_tensor y;

@@ -1,8 +1,8 @@
-/* The text form: what is printed reads back to an identical graph, and text that is wrong is refused with its place.
+/* The text form: printed text parses back to an identical graph, and invalid text is rejected with its position.
  *
- * Round trips go over every conformance case (so every op and every attribute that a case sets) and over graphs made to
- * be awkward: odd names, numbers at the ends of their range, constants of every type bit by bit. Wrong text comes from
- * a table with the message of each, and from seeded mutation, where whatever still parses must still round-trip. */
+ * Round trips cover every conformance case (so every op and every attribute that a case sets) and graphs built to be
+ * awkward: odd names, numbers at the ends of their range, constants of every type bit by bit. Invalid text comes from a
+ * table with the message of each, and from seeded mutation, where whatever still parses must still round-trip. */
 #include "test.h"
 
 #include <math.h>
@@ -110,7 +110,7 @@ TEST(constants_of_every_type_round_trip) {
   uint64_t state = 88172645463325252u;
   for (int t = 0; t < RLX_DTYPE_COUNT; t++) {
     const rlx_dtype_info *info = rlx_dtype_describe((rlx_dtype)t);
-    static const int64_t counts[] = {0, 1, 3, 16, 17, 40}; /* about the limit between list and bytes */
+    static const int64_t counts[] = {0, 1, 3, 16, 17, 40}; /* around the limit between list and bytes */
     rlx_graph *g;
     CHECK_OK(rlx_graph_create(&g));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -127,7 +127,7 @@ TEST(constants_of_every_type_round_trip) {
   }
 }
 
-/* Random bits are mostly numbers of middling size; these are the others, as lists and as bytes. */
+/* Random bits are mostly numbers of medium size; these are the extremes, as lists and as bytes. */
 TEST(special_numbers_round_trip) {
   static const uint32_t f32[] = {0,          0x80000000, 0x7f800000, 0xff800000, 1,         0x80000001,
                                  0x007fffff, 0x00800000, 0x7f7fffff, 0x3f800001, 0x3dcccccd};
@@ -187,7 +187,7 @@ TEST(every_half_reads_back) {
   check_round_trip(g);
 }
 
-/* ---- what people write ---- */
+/* ---- hand-written text ---- */
 
 TEST(text_may_be_laid_out_freely) {
   static const char text[] = "# a comment\r\n"
@@ -270,7 +270,7 @@ TEST(a_large_graph_round_trips) {
   CHECK(to.tv_sec - from.tv_sec < test_hang_seconds());
 }
 
-/* ---- wrong text ---- */
+/* ---- invalid text ---- */
 
 #define X "%x = input \"x\" : f32[2,3]\n" /* line 2 of the texts below; node 1 */
 
@@ -419,7 +419,7 @@ TEST(null_pointers_are_refused) {
   CHECK(text == NULL);
   CHECK_OK(rlx_graph_create(&g));
   CHECK_FAILS(rlx_graph_print(g, NULL), RLX_INVALID, "rlx_graph_print: text is NULL");
-  CHECK_OK(rlx_graph_print(g, &text)); /* a graph that is not finished can be looked at */
+  CHECK_OK(rlx_graph_print(g, &text)); /* an unfinished graph can be printed */
   CHECK_EQ_STR(text, "graph {\n}\n");
   rlx_free(text);
   rlx_graph_destroy(g);
@@ -457,7 +457,7 @@ TEST(text_cut_anywhere_is_refused) {
   CHECK_OK(rlx_graph_parse(sample, n, &g));
   check_round_trip(g);
   for (size_t cut = 0; cut <= n - whole; cut++) {
-    char *copy = malloc(cut ? cut : 1); /* exactly so long: reading past it shows */
+    char *copy = malloc(cut ? cut : 1); /* of exactly this size, so that sanitizers detect a read past its end */
     CHECK(copy != NULL);
     memcpy(copy, sample, cut);
     rlx_status s = rlx_graph_parse(copy, cut, &g);
@@ -467,7 +467,7 @@ TEST(text_cut_anywhere_is_refused) {
   }
 }
 
-/* Changes a few bytes: to others, to pieces of the text itself, away, or twice. */
+/* Mutates a few bytes: replaces them, copies parts of the text over others, removes or duplicates parts. */
 static size_t mutate(char *text, size_t n, size_t cap, uint64_t *state) {
   static const char likely[] = "%{}[]()=,:;\"#_-?0123456789.eN\\\n\0\xff";
   for (uint64_t k = 1 + rlx_random_next(state) % 4; k > 0 && n > 0; k--) {
@@ -524,10 +524,10 @@ TEST(mutated_text_never_crashes) {
     }
   }
   free(text);
-  CHECK(accepted > ROUNDS / 100); /* the mutation is not so wild that nothing is left to read */
+  CHECK(accepted > ROUNDS / 100); /* the mutation leaves enough valid text */
 }
 
-/* ---- memory that runs out ---- */
+/* ---- failing allocations ---- */
 
 static rlx_status parse_and_print(void *user) {
   (void)user;

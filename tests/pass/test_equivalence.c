@@ -1,7 +1,7 @@
-/* Passes change nothing: random graphs give the same results before and after each pass alone and the whole pipeline.
+/* Passes preserve results: random graphs give the same results before and after each pass alone and the whole pipeline.
  *
- * Results that no pass may touch must be equal to the bit; the others within a tolerance (random_graph.h). A graph that
- * fails is made smaller as long as it still fails, and printed as text. Seeds are fixed; RLX_GRAPHS=n runs n of them and
+ * Results that no pass may change must be bit-identical, the others within a tolerance (random_graph.h). A failing
+ * graph is reduced as long as it still fails, and printed as text. Seeds are fixed; RLX_GRAPHS=n runs n of them and
  * RLX_SEED=s only that one. */
 #include <math.h>
 #include <stdlib.h>
@@ -142,7 +142,7 @@ static rlx_status check_results(const rlx_graph *before, const rlx_graph *after,
   return status;
 }
 
-/* exactness NULL: only the tolerance counts (a graph that was cut has none). */
+/* exactness NULL: only the tolerance applies (a reduced graph has none). */
 static rlx_status try_experiment(experiment *e, const rlx_graph *g, const uint8_t *exactness) {
   uint64_t target = rlx_hash_bytes(e->seed, "target", 6);
   rlx_pass_context ctx = {.supports = supports_some, .supports_user = &target};
@@ -161,9 +161,9 @@ static rlx_status try_experiment(experiment *e, const rlx_graph *g, const uint8_
   return status;
 }
 
-/* ---- making a failing graph smaller ---- */
+/* ---- reducing a failing graph ---- */
 
-/* g with node `cut` turned into an input, only output `keep` (or all), and everything dead left out. */
+/* g with node `cut` replaced by an input, only output `keep` (or all), and without dead nodes. */
 static rlx_graph *make_smaller(const rlx_graph *g, const uint8_t *exactness, rlx_node cut, size_t keep,
                                uint8_t **new_exactness) {
   uint32_t end = rlx_graph_end(g);
@@ -198,7 +198,7 @@ done:
   return out;
 }
 
-/* Takes the smaller graph if it still fails. */
+/* Keeps the smaller graph if it still fails. */
 static bool take_if_failing(experiment *e, rlx_graph **g, uint8_t **exactness, rlx_node cut, size_t keep) {
   uint8_t *exact;
   rlx_graph *smaller = make_smaller(*g, *exactness, cut, keep, &exact);
@@ -280,10 +280,10 @@ TEST(passes_keep_results_on_random_graphs) {
            (unsigned long long)changed_by[i]);
   CHECK(bad == 0);
   for (size_t i = 0; i <= rlx_passes_count && n >= 100 && !only; i++)
-    CHECK(changed_by[i] > n / 100); /* each had work to do */
+    CHECK(changed_by[i] > n / 100); /* each pass had work to do */
 }
 
-/* The check itself must be able to fail: a "pass" that negates an output is caught and shrunk to a few nodes. */
+/* The check itself must be able to fail: a "pass" that negates an output is caught and reduced to a few nodes. */
 static rlx_status break_it(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out) {
   rlx_walk w;
   RLX_TRY(rlx_walk_init(in, out, &w));

@@ -1,4 +1,4 @@
-/* Fusion: each pattern, its variants, and near misses that must stay as they are. */
+/* Fusion: each pattern, its variants, and near misses that must not change. */
 #include "pass_cases.h"
 
 /* ---- fuse: products, gates, norms ---------------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ TEST(fuse_conv) {
             IMAGE KERNEL REST "%r = fused_conv_bias_act(%x, %w, %k, %z) {act=silu}; " Y(r), .tolerance = 1e-5),
     BECOMES(IMAGE KERNEL REST "%c = conv(%x, %w); %r = add(%c, %z); " Y(r),
             IMAGE KERNEL REST "%r = fused_conv_bias_act(%x, %w, _, %z); " Y(r), .tolerance = 1e-5),
-    /* of two convolutions the later one takes the sum */
+    /* of two convolutions the later one absorbs the sum */
     BECOMES(IMAGE KERNEL "%c = conv(%x, %w); %d = conv(%x, %w, %k); %r = add(%c, %d); " Y(r),
             IMAGE KERNEL "%c = conv(%x, %w); %r = fused_conv_bias_act(%x, %w, %k, %c); " Y(r), .tolerance = 1e-5),
     /* read twice; a sum that broadcasts; an activation that the op lacks; twice itself */
@@ -97,7 +97,7 @@ TEST(fuse_norm_into_products) {
            BECOMES(X W UP G "%n = rms_norm(%x, %g); %p = matmul(%n, %w); %s = silu(%p); %q = matmul(%n, %u); "
                             "%r = mul(%s, %q); " Y(r),
                    X W UP G "%r = fused_norm_gate_up(%x, %w, %u, %g) {eps=1e-5}; " Y(r), .tolerance = 1e-5),
-           /* several readers: each takes the norm; one that cannot leaves it there for itself */
+           /* several readers: each absorbs the norm; one that cannot keeps it */
            BECOMES(X W UP G "%n = rms_norm(%x, %g); %p = matmul(%n, %w); %q = matmul(%n, %u); output \"p\" = %p; "
                             "output \"q\" = %q",
                    X W UP G "%p = fused_norm_matmul(%x, %w, _, %g) {eps=1e-5}; "
@@ -136,7 +136,7 @@ TEST(fuse_around_rotary_positions) {
 #undef H
 }
 
-/* Positions are constants here: a state has room for rows at 3 alone. */
+/* Positions are constants here: the state has room for rows at 3 alone. */
 TEST(fuse_rotated_updates) {
 #define H "%h = input \"h\" : f32[1,2,3,4]; %g = param \"g\" : f32[4]; %at = constant : i32[] = [3]; "
 #define S "%s = state \"s\" : f32[1,5,3,4]; "
@@ -149,7 +149,7 @@ TEST(fuse_rotated_updates) {
             .tolerance = 1e-5),
     BECOMES(H P S "%r = rope(%h, %p, _, %f) {n_rot=4, theta=50.0}; %u = update(%s, %r, %at) {axis=1}; " Y(u),
             H P S "%u = fused_rope_update(%s, %h, %at, %p, %f) {n_rot=4, theta=50.0}; " Y(u), .tolerance = 1e-5),
-    /* counted from where the rows go */
+    /* positions from the rows' index in the state */
     BECOMES(H S "%r = rope(%h, _, %at); %u = update(%s, %r, %at) {axis=1}; " Y(u),
             H S "%u = fused_rope_update(%s, %h, %at); " Y(u), .tolerance = 1e-5),
     /* some of the heads: the rope stays for the others */
@@ -214,7 +214,7 @@ TEST(fuse_attention_from_primitives) {
                              "%u = add(%m, %t); %p = softmax(%u); %r = matmul(%p, %v); " Y(r),
                    QKV "%m = input \"m\" : f32[3,5]; %r = attention(%q, %k, %v, _, %m) {layout=bhsd, scale=0.5}; " Y(r),
                    .tolerance = 1e-5),
-           /* k^T that is no transpose is turned round */
+           /* k^T that is no transpose gets one */
            BECOMES("%q = input \"q\" : f32[2,4,3,8]; %k = input \"k\" : f32[2,4,8,5]; "
                    "%v = input \"v\" : f32[2,4,5,6]; %s = matmul(%q, %k); %p = softmax(%s); %r = matmul(%p, %v); " Y(r),
                    "%q = input \"q\" : f32[2,4,3,8]; %k = input \"k\" : f32[2,4,8,5]; "
@@ -257,7 +257,7 @@ TEST(fuse_attention_masks) {
                    BARE "%m = constant : f32[2,3] = [0, -inf, -inf, 0, 0, 0]; "
                         "%r = attention(%q, %k, %v, _, %m) {layout=bhsd, scale=1}; " Y(r),
                    .tolerance = 1e-5),
-           /* a row that sees nothing is NaN here and zero there */
+           /* a row with no visible key is NaN in the primitives and zero in attention */
            STAYS(MASKED("f32[2,3]", "[-inf, -inf, -inf, 0, 0, 0]"), .tolerance = 1e-5),
            STAYS(MASKED("f32[1]", "[-inf]"), .tolerance = 1e-5),
            BECOMES(BARE "%m = constant : bool[2,3] = [1, 1, 0, 1, 1, 1]; %h = constant : f32[] = [-inf]; "
@@ -269,7 +269,7 @@ TEST(fuse_attention_masks) {
                       "%r = matmul(%p, %v); " Y(r),
                  .tolerance = 1e-5));
 #undef MASKED
-  /* zeros in place of NaN behind the softmax: so a row may see nothing */
+  /* zeros in place of NaN after the softmax: then a row may have no visible key */
 #define GUARDED(mask)                                                                                           \
   BARE "%z = constant : f32[] = [0]; %m = constant : f32[2,3] = " mask "; %s = matmul(%q, %k) {trans_b=true}; " \
        "%t = add(%s, %m); %p = softmax(%t); %n = ne(%p, %p); %g = where(%n, %z, %p); %r = matmul(%g, %v); "
@@ -333,7 +333,7 @@ TEST(fuse_attention_layout_and_repeated_heads) {
                    SWAP("b", "k") "%d = input \"d\" : f32[2,4,3,8]; %r = attention(%a, %b, %d) {layout=bhsd}; " SWAP(
                      "t", "r") Y(t),
                  .tolerance = 1e-5),
-           /* two query heads a key head */
+           /* two query heads per key head */
            BECOMES("%q = input \"q\" : f32[2,4,3,8]; %k = input \"k\" : f32[2,2,5,8]; "
                    "%v = input \"v\" : f32[2,2,5,6]; %a = reshape(%k) {shape=[2,2,1,5,8]}; "
                    "%b = expand(%a) {shape=[2,2,2,5,8]}; %d = reshape(%b) {shape=[2,4,5,8]}; "
@@ -387,7 +387,7 @@ TEST(fuse_attention_block_leaves_what_is_read) {
   "%m = matmul(%x, %w); "
 #define TAIL "%t = attention(%hq, %hk, %hv); %j = reshape(%t) {shape=[2,3,16]}; %r = matmul(%j, %o); " Y(r)
 #define IN_ORDER SQUARE HEAD("q", "0", "16") HEAD("k", "16", "32") HEAD("v", "32", "48") TAIL
-  /* k is an output too (a cache), or the joint product is; and q, k, v out of order */
+  /* k is also an output (a KV cache), or the joint product is; and q, k, v out of order */
   CASES_OF("fuse", STAYS(IN_ORDER "; output \"k\" = %hk", .tolerance = 1e-5),
            STAYS(IN_ORDER "; output \"m\" = %m", .tolerance = 1e-5),
            STAYS(SQUARE HEAD("q", "0", "16") HEAD("v", "16", "32") HEAD("k", "32", "48") TAIL, .tolerance = 1e-5));
@@ -411,7 +411,7 @@ TEST(fuse_regions) {
            BECOMES(X "%a = exp(%x); %d = neg(%a); %e = abs(%a); %r = sub(%d, %e); " Y(r),
                    X "%r = region(%x) {body=graph { %p = input \"x0\" : f32[2,3]; %a = exp(%p); %d = neg(%a); "
                      "%e = abs(%a); %r = sub(%d, %e); output \"y\" = %r }}; " Y(r)),
-           /* what is read from outside ends a region: two of them */
+           /* a value read from outside ends a region: two of them */
            BECOMES(X "%a = exp(%x); %d = neg(%a); %s = reduce_sum(%d); %e = abs(%d); %r = sqrt(%e); "
                      "output \"s\" = %s; output \"r\" = %r",
                    X "%d = region(%x) {body=graph { %p = input \"x0\" : f32[2,3]; %a = exp(%p); %d = neg(%a); "
@@ -419,7 +419,7 @@ TEST(fuse_regions) {
                      "%r = region(%d) {body=graph { %p = input \"x0\" : f32[2,3]; %e = abs(%p); %r = sqrt(%e); "
                      "output \"y\" = %r }}; output \"s\" = %s; output \"r\" = %r",
                    .tolerance = 1e-6),
-           /* a path that leaves and comes back: exp and the sum do not join */
+           /* a path that leaves and re-enters: exp and the sum do not join */
            STAYS(X "%a = exp(%x); %s = softmax(%a); %r = add(%a, %s); " Y(r), .tolerance = 1e-6),
            /* a smaller value is computed once, outside */
            BECOMES(X "%u = input \"u\" : f32[3]; %a = exp(%u); %d = neg(%a); %r = mul(%x, %d); " Y(r),
@@ -427,7 +427,7 @@ TEST(fuse_regions) {
                      "%a = exp(%p); %d = neg(%a); output \"y\" = %d }}; %r = mul(%x, %d); " Y(r)),
            /* weights alone are left to hoist */
            STAYS(X "%w = param \"w\" : f32[2,3]; %a = exp(%w); %d = neg(%a); %r = mul(%x, %d); " Y(r)),
-           /* one node is no region; per-channel codes are not element-wise enough */
+           /* one node is no region; quantize per channel depends on the index along an axis */
            STAYS(X "%r = exp(%x); " Y(r)),
            STAYS(X "%s = constant : f32[3] = [1, 2, 4]; %q = quantize(%x, %s); %d = dequantize(%q, %s); " Y(d)));
 }
@@ -482,7 +482,7 @@ static bool short_regions(void *user, const rlx_graph *g, rlx_node n, const char
   return rec->op != RLX_OP_region || rlx_graph_size(RLX_ATTRS(region, rec)->body) <= 1 + 16;
 }
 
-/* What is too long for the target is fused in pieces, not left alone. */
+/* A region that is too large for the target is fused as several smaller ones. */
 TEST(fuse_regions_a_target_takes) {
   char text[4096] = "%x = input \"x\" : f32[2,3]; %n0 = sin(%x); ", line[64];
   for (int i = 1; i < 40; i++) {

@@ -1,4 +1,4 @@
-/* Idioms: each op in the spellings that exporters use, and near misses that must stay as they are. */
+/* Idioms: each op in the decompositions that exporters write, and near misses that must not change. */
 #include "faults.h"
 #include "pass_cases.h"
 
@@ -34,7 +34,7 @@ TEST(gelu_in_every_order) {
             GELU, NEAR),
     BECOMES(X ERF "%d = div(%x, %r); %e = erf(%d); %g = mul(%e, %h); %s = add(%g, %h); %y = mul(%s, %x); " Y(y), GELU,
             NEAR),
-    /* numbers of rank 1; seven digits; x that others read too */
+    /* constants of rank 1; seven digits; x with other readers */
     BECOMES(X "%r = constant : f32[1] = [1.414214]; %h = constant : f32[1,1] = [0.5]; %o = constant : f32[1] = [1]; "
               "%d = div(%x, %r); %e = erf(%d); %s = add(%e, %o); %m = mul(%x, %s); %y = mul(%m, %h); %z = exp(%x); "
               "output \"y\" = %y; output \"z\" = %z",
@@ -278,7 +278,7 @@ TEST(layer_norm_near_misses) {
     STAYS(R EPS PLAIN "output \"v\" = %v; " END, .tolerance = 1e-5),
     STAYS(R EPS PLAIN "output \"s\" = %s; " END, .tolerance = 1e-5),
     STAYS(R EPS PLAIN "output \"q\" = %q; " END, .tolerance = 1e-5),
-    /* d is: what is left is a norm of it */
+    /* d is read elsewhere: the rest is a norm of it */
     BECOMES(R EPS PLAIN "output \"d\" = %d; " END, R CENTRE "%n = rms_norm(%d) {eps=0.0625}; output \"d\" = %d; " Y(n),
             .tolerance = 1e-5),
     /* a gamma that is no weight, of other axes, or a norm that is read elsewhere */
@@ -304,7 +304,7 @@ TEST(rms_norm_spelled_out) {
     BECOMES(R EPS MEAN_SQUARE "%s = sqrt(%w); %n = div(%x, %s); %y = mul(%n, %g); " Y(y), RMS, .tolerance = 1e-5),
     BECOMES(R EPS MEAN_SQUARE "%s = sqrt(%w); %i = reciprocal(%s); %n = mul(%x, %i); %y = mul(%n, %g); " Y(y), RMS,
             .tolerance = 1e-5),
-    /* half floats, computed in f32 between casts */
+    /* f16, computed in f32 between casts */
     BECOMES("%h = input \"h\" : f16[2,3,4]; %g = param \"g\" : f16[4]; %x = cast(%h) {to=f32}; " EPS MEAN_SQUARE
             "%s = rsqrt(%w); %n = mul(%x, %s); %k = cast(%n) {to=f16}; %y = mul(%g, %k); " Y(y),
             "%h = input \"h\" : f16[2,3,4]; %g = param \"g\" : f16[4]; "
@@ -356,7 +356,7 @@ TEST(half_floats_between_casts) {
             H "%y = layer_norm(%h, %g, %b) {eps=0.0625}; " Y(y), NEAR_HALF),
     BECOMES(H WIDE "%s = softmax(%x); %y = cast(%s) {to=f16}; " Y(y), H "%y = softmax(%h); " Y(y), NEAR_HALF),
     BECOMES(H WIDE "%s = gelu(%x); %y = cast(%s) {to=f16}; " Y(y), H "%y = gelu(%h); " Y(y), NEAR_HALF),
-    /* another half type, the f32 value read elsewhere, a gamma of f32, no cast before */
+    /* another 16-bit type, the f32 value read elsewhere, a gamma of f32, no cast before */
     STAYS(H WIDE "%s = softmax(%x); %y = cast(%s) {to=bf16}; " Y(y), NEAR_HALF),
     STAYS(H WIDE "%s = softmax(%x); %y = cast(%s) {to=f16}; output \"s\" = %s; " Y(y), NEAR_HALF),
     STAYS(H "%u = param \"u\" : f32[4]; " WIDE "%s = layer_norm(%x, %u); %y = cast(%s) {to=f16}; " Y(y), NEAR_HALF),
@@ -413,7 +413,7 @@ TEST(batch_norm_behind_a_convolution) {
                         "%r = reshape(%s) {shape=[3,1,1,1]}; %k = mul(%w, %r); %z = mul(%b, %s); %a = add(%z, %u); "
                         "%y = conv(%x, %k, %a) {stride=[2,2]}; " Y(y),
             .tolerance = 1e-5),
-    /* behind something else: a scale and a shift */
+    /* after another op: a scale and a shift */
     BECOMES("%x = input \"x\" : f32[1,3,2,2]; " STATS "%y = batch_norm_inference(%x, %m, %v, %g, %b) {eps=0.5}; " Y(y),
             "%x = input \"x\" : f32[1,3,2,2]; " STATS FACTOR
             "%t = mul(%m, %s); %u = sub(%b, %t); %r = reshape(%s) {shape=[1,3,1,1]}; %k = mul(%x, %r); "
@@ -445,14 +445,14 @@ TEST(scale_and_shift_behind_a_convolution) {
       IMAGE F("2") "%r = reshape(%c) {shape=[1]}; %u = expand(%r) {shape=[3]}; %v = reshape(%u) {shape=[3,1,1,1]}; "
                    "%a = mul(%w, %v); %y = conv(%x, %a); " Y(y),
       .tolerance = 1e-5),
-    /* the other way round the channels lie on axis 1 of the weight */
+    /* conv_transpose: the channels are on axis 1 of the weight */
     BECOMES("%x = input \"x\" : f32[1,2,2,2]; %w = param \"w\" : f32[2,3,2,2]; %s = param \"s\" : f32[3,1,1]; "
             "%c = conv_transpose(%x, %w); %y = mul(%c, %s); " Y(y),
             "%x = input \"x\" : f32[1,2,2,2]; %w = param \"w\" : f32[2,3,2,2]; %s = param \"s\" : f32[3,1,1]; "
             "%r = reshape(%s) {shape=[3]}; %u = reshape(%r) {shape=[1,3,1,1]}; %a = mul(%w, %u); "
             "%y = conv_transpose(%x, %a); " Y(y),
             .tolerance = 1e-5),
-    /* half floats */
+    /* f16 */
     BECOMES("%x = input \"x\" : f16[1,2,4,4]; %w = param \"w\" : f16[3,2,3,3]; %s = param \"s\" : f16[3,1,1]; "
             "%c = conv(%x, %w); %y = mul(%c, %s); " Y(y),
             "%x = input \"x\" : f16[1,2,4,4]; %w = param \"w\" : f16[3,2,3,3]; %s = param \"s\" : f16[3,1,1]; "
@@ -501,7 +501,7 @@ TEST(scales_and_shifts_of_scales_and_shifts) {
 TEST(masks_are_added) {
   CASES_OF(
     "idiom",
-    /* a mask of this run, and the other way round; with a number the mean of a blind row stays one */
+    /* a run-time mask, and with exchanged branches; with a number the mean of a fully hidden row stays */
     BECOMES(QK "%m = input \"m\" : bool[1,1,1,3]; %h = constant : f32[] = [-inf]; " SCORES
                "%t = where(%m, %s, %h); %y = softmax(%t); " Y(y),
             QK "%m = input \"m\" : bool[1,1,1,3]; " SCORES "%z = constant : f32[] = [0]; "
@@ -514,12 +514,12 @@ TEST(masks_are_added) {
          "%z = constant : f32[] = [0]; %h = constant : f32[] = [-8.507059e37]; "
          "%w = where(%m, %h, %z); %t = add(%u, %w); %y = softmax(%t); " Y(y),
       NEAR),
-    /* a constant of which each row sees something */
+    /* a constant mask that leaves each row a visible key */
     BECOMES(QK "%m = constant : bool[2,3] = [0, 0, 1, 0, 1, 0]; %h = constant : f32[] = [-10000]; " SCORES
                "%t = where(%m, %h, %s); %y = softmax(%t); " Y(y),
             QK SCORES "%w = constant : f32[2,3] = [0, 0, -inf, 0, -inf, 0]; %t = add(%s, %w); %y = softmax(%t); " Y(y),
             NEAR),
-    /* and of which one does not */
+    /* and one that does not */
     BECOMES(QK "%m = constant : bool[2,3] = [1, 1, 1, 0, 1, 0]; %h = constant : f32[] = [-10000]; " SCORES
                "%t = where(%m, %h, %s); %y = softmax(%t); " Y(y),
             QK
@@ -529,7 +529,7 @@ TEST(masks_are_added) {
     STAYS(QK "%m = constant : bool[2,3] = [1, 1, 1, 0, 1, 0]; %h = constant : f32[] = [-inf]; " SCORES
              "%t = where(%m, %h, %s); %y = softmax(%t); " Y(y),
           NEAR),
-    /* not low enough; no scores; another axis; read elsewhere; f16, where no number swallows all scores */
+    /* not low enough; no scores; another axis; read elsewhere; f16, where no finite number absorbs all scores */
     STAYS(QK "%m = input \"m\" : bool[2,3]; %h = constant : f32[] = [-100]; " SCORES
              "%t = where(%m, %h, %s); %y = softmax(%t); " Y(y),
           NEAR),
@@ -576,7 +576,7 @@ TEST(batch_and_heads_that_were_joined) {
             WIDE_HEADS "%v = input \"v\" : f32[2,2,3,5]; %m = input \"m\" : f32[2,1,1,3]; "
                        "%s = matmul(%q, %k) {trans_b=true}; %u = add(%s, %m); %p = softmax(%u); "
                        "%y = matmul(%p, %v); " Y(y)),
-    /* a mask by where on the way */
+    /* with a mask by where in between */
     BECOMES(
       WIDE_HEADS "%m = input \"m\" : bool[2,1,1,3]; %h = constant : f32[] = [-inf]; " JOIN("a", "q") JOIN(
         "b", "k") "%s = matmul(%a, %b) {trans_b=true}; %t = reshape(%s) {shape=[2,2,3,3]}; %u = where(%m, %t, %h); "
@@ -590,7 +590,7 @@ TEST(batch_and_heads_that_were_joined) {
                        "%y = reshape(%p) {shape=[2,2,3,5]}; output \"k\" = %k; " Y(y),
             WIDE_HEADS "%y = softmax(%q); output \"k\" = %k; " Y(y)),
     STAYS(WIDE_HEADS "%f = reshape(%q) {shape=[4,15]}; %p = softmax(%f); %y = reshape(%p) {shape=[2,2,3,5]}; " Y(y)),
-    /* joined otherwise, one of them only, along another axis */
+    /* merged differently, only one of them, along another axis */
     STAYS(WIDE_HEADS "%k1 = input \"k1\" : f32[4,1,3,5]; " JOIN("a", "q")
             JOIN("b", "k1") "%y = matmul(%a, %b) {trans_b=true}; " Y(y),
           NEAR),
@@ -629,10 +629,10 @@ TEST(transposes_that_cancel) {
                    PLANES "%z = input \"z\" : f32[1,2,3,4]; %w = param \"w\" : f32[2]; " F(
                      "3") "%d = add(%x, %z); %r = reshape(%w) {shape=[1,1,1,2]}; %t = transpose(%r) {perm=[0,3,1,2]}; "
                           "%e = mul(%d, %t); %y = min(%e, %c); " Y(y)),
-           /* the first transpose has other readers: the second still goes */
+           /* the first transpose has other readers: the second is still removed */
            BECOMES(PLANES NHWC("a", "x") "%b = exp(%a); " NCHW("y", "b") "output \"a\" = %a; " Y(y),
                    PLANES NHWC("a", "x") "%y = exp(%x); output \"a\" = %a; " Y(y)),
-           /* another permutation; an input that was none; the inner value read elsewhere; no element-wise op */
+           /* another permutation; an input that is no transpose; the inner value read elsewhere; no element-wise op */
            STAYS(PLANES NHWC("a", "x") "%b = exp(%a); " NHWC("y", "b") Y(y)),
            STAYS(PLANES "%z = input \"z\" : f32[1,3,4,2]; " NHWC("a", "x") "%b = add(%a, %z); " NCHW("y", "b") Y(y)),
            STAYS(PLANES NHWC("a", "x") "%b = exp(%a); " NCHW("y", "b") "output \"b\" = %b; " Y(y)),
@@ -660,7 +660,7 @@ TEST(pieces_are_cut_before_they_are_transposed) {
     BECOMES(TRANSPOSED "%i = constant : i64[] = [0]; %j = constant : i64[] = [1]; %l = constant : i64[] = [-1]; "
                        "%q = gather(%t, %i); %k = gather(%t, %j); %v = gather(%t, %l); " ADD_UP,
             FROM_PRODUCT ADD_UP),
-    /* a batch of one, which is not the axis that goes */
+    /* a batch of one, which is not the removed axis */
     BECOMES("%x = input \"x\" : f32[1,3,24]; %r = reshape(%x) {shape=[1,3,3,2,4]}; "
             "%t = transpose(%r) {perm=[2,0,3,1,4]}; " PIECE("a", "1", "2") "%y = reshape(%a) {shape=[1,2,3,4]}; " Y(y),
             "%x = input \"x\" : f32[1,3,24]; %a = slice(%x) {axes=[2], start=[8], stop=[16]}; "
@@ -668,7 +668,7 @@ TEST(pieces_are_cut_before_they_are_transposed) {
     /* an index alone is a slice */
     BECOMES(X "%i = constant : i32[] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y),
             X "%c = slice(%x) {axes=[1], start=[1], stop=[2]}; %y = reshape(%c) {shape=[2]}; " Y(y)),
-    /* overlapping pieces, a piece and the whole, a step, an index of this run, out of range, two of them */
+    /* overlapping slices, a slice and the whole, a step, a run-time index, out of range, two indices */
     STAYS(TRANSPOSED PIECE("a", "0", "2") PIECE("b", "1", "3") "%y = add(%a, %b); " Y(y)),
     STAYS(TRANSPOSED PIECE("a", "0", "2") "output \"t\" = %t; " Y(a)),
     STAYS(TRANSPOSED "%a = slice(%t) {axes=[0], start=[0], stop=[3], step=[2]}; " Y(a)),
@@ -686,7 +686,7 @@ TEST(products_of_what_was_flattened) {
                    "%v = param \"v\" : f32[5,4]; %f = reshape(%x) {shape=[6,4]}; %m = matmul(%f, %v) {trans_b=true}; "
                    "%y = reshape(%m) {shape=[2,3,5]}; " Y(y),
                    ROWS "%v = param \"v\" : f32[5,4]; %y = matmul(%x, %v) {trans_b=true}; " Y(y)),
-           /* axes that x did not have: heads are joined without the batch */
+           /* axes that x did not have: heads are merged without the batch */
            BECOMES("%x = input \"x\" : f32[2,3,2,2]; %w = param \"w\" : f32[4,5]; " FLAT
                    "%y = reshape(%m) {shape=[2,3,5]}; " Y(y),
                    "%x = input \"x\" : f32[2,3,2,2]; %w = param \"w\" : f32[4,5]; %f = reshape(%x) {shape=[2,3,4]}; "

@@ -1,5 +1,5 @@
-/* The passes: fold, dedupe, dead and hoist one by one, the pipeline as a whole, size and memory. The rules of
- * simplify and the patterns of fuse have files of their own. */
+/* The passes: fold, dedupe, dead and hoist one by one, the pipeline as a whole, large graphs, failing allocations. The
+ * rules of simplify and the patterns of fuse have their own files. */
 #include "faults.h"
 #include "pass_cases.h"
 
@@ -9,7 +9,7 @@ TEST(fold_computes_constants) {
   CASES_OF("fold",
            BECOMES("%a = constant : f32[2] = [1, 2]; %b = constant : f32[] = [3]; %c = mul(%a, %b); " Y(c),
                    "%c = constant : f32[2] = [3, 6]; " Y(c)),
-           /* a chain becomes its end; what is read beside it stays */
+           /* a chain becomes its last value; a value that is read elsewhere stays */
            BECOMES(X "%a = constant : f32[3] = [1, 2, 3]; %n = neg(%a); %m = exp(%n); %k = mul(%m, %n); "
                      "%z = add(%x, %k); %q = add(%z, %a); " Y(q),
                    X "%a = constant : f32[3] = [1, 2, 3]; "
@@ -67,7 +67,7 @@ TEST(fold_keeps_run_time_errors) {
 TEST(dedupe_merges) {
   CASES_OF("dedupe",
            BECOMES(X "%a = exp(%x); %b = exp(%x); %c = add(%a, %b); " Y(c), X "%a = exp(%x); %c = add(%a, %a); " Y(c)),
-           /* chains merge in one walk; a and b of what commutes count in either order */
+           /* chains merge in one traversal; operands of a commutative op in either order */
            BECOMES(X "%w = input \"w\" : f32[2,3]; %a = mul(%x, %w); %b = mul(%w, %x); %p = neg(%a); %q = neg(%b); "
                      "%c = sub(%p, %q); " Y(c),
                    X "%w = input \"w\" : f32[2,3]; %a = mul(%x, %w); %p = neg(%a); %c = sub(%p, %p); " Y(c)),
@@ -117,7 +117,8 @@ TEST(hoist_moves_weights_to_load) {
                    .load = "%w = param \"w\" : f32[4,3]; %u = param \"u\" : f32[4,3]; %c = concat(%w, %u); "
                            "%t = transpose(%c); output \"hoisted.0\" = %t",
                    .tolerance = 1e-6),
-           /* a param that both read stays in both; one that nobody read stays; a view stays in the run graph */
+           /* a param that both graphs read stays in both; one that nothing reads stays; a view stays in the run
+            * graph */
            BECOMES(X "%w = param \"w\" : f32[3]; %i = param \"i\" : f32[1]; %n = neg(%w); "
                      "%v = reshape(%n) {shape=[1,3]}; %a = add(%x, %v); %r = mul(%a, %w); " Y(r),
                    X "%w = param \"w\" : f32[3]; %i = param \"i\" : f32[1]; %n = param \"hoisted.0\" : f32[3]; "
@@ -127,7 +128,7 @@ TEST(hoist_moves_weights_to_load) {
            BECOMES(X "%w = param \"w\" : f32[2]; %n = neg(%w); output \"n\" = %n; output \"x\" = %x",
                    X "%n = param \"hoisted.0\" : f32[2]; output \"n\" = %n; output \"x\" = %x",
                    .load = "%w = param \"w\" : f32[2]; %n = neg(%w); output \"hoisted.0\" = %n"),
-           /* names that are taken are passed over; values read in two places are kept once */
+           /* used names are skipped; a value read in two places is stored once */
            BECOMES(X "%w = param \"hoisted.0\" : f32[3]; %q = param \"q\" : q8_0[3,32]; %d = cast(%q) {to=f32}; "
                      "%n = exp(%w); %a = add(%x, %n); %b = mul(%a, %n); %r = matmul(%b, %d); " Y(r),
                    X "%d = param \"hoisted.1\" : f32[3,32]; %n = param \"hoisted.2\" : f32[3]; %a = add(%x, %n); "
@@ -360,7 +361,7 @@ TEST(bad_calls) {
 
 /* ---- size and memory ----------------------------------------------------------------------------------------- */
 
-/* A chain that no pass can shorten away: a residual line of x = x + sin(x), every 8th a softmax. */
+/* A chain that no pass can remove: a residual line of x = x + sin(x), every 8th a softmax. */
 static rlx_graph *deep_graph(uint32_t n) {
   rlx_graph *g;
   if (rlx_graph_create(&g)) return NULL;
@@ -398,7 +399,7 @@ static rlx_status sweep_work(void *user) {
 TEST(every_allocation_may_fail) {
   static const char *const graphs[] = {
     block_text,
-    /* idioms: a gelu, a norm with its gamma, a batch norm behind a convolution */
+    /* idioms: a gelu, a norm with its gamma, a batch norm after a convolution */
     "%x = input \"x\" : f32[1,2,4,4]; %w = param \"w\" : f32[3,2,3,3]; %m = param \"m\" : f32[3]; "
     "%v = param \"v\" : f32[3]; %g = param \"g\" : f32[1,1,1,2]; %h = constant : f32[] = [0.5]; "
     "%o = constant : f32[] = [1]; %i = constant : f32[] = [0.70710677]; %c = conv(%x, %w); "

@@ -1,8 +1,9 @@
-/* Legalise and the rewrites: every conformance case of every composite op is rewritten and must give what it gave.
+/* Legalisation and the rewrites: every conformance case of every composite op is rewritten and must give the same
+ * result.
  *
- * Two targets are tried: one that lacks just the op in question, and one that has no composite op at all, so that what a
- * rewrite leads into is rewritten too. The reference of the graph as it was is the judge. After that: what the cases do
- * not reach (tails, saturation, absurd sizes), the report, and what happens when a rewrite misbehaves. */
+ * Two targets are tried: one that lacks only the op in question, and one without composite ops, so that the results of
+ * a rewrite are rewritten as well. The reference evaluation of the original graph is the expected result. Then: what
+ * the cases do not cover (tails, saturation, absurd sizes), the report, and rewrites that misbehave. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,10 +49,10 @@ static rlx_status legalise_to_primitives(const rlx_graph *g, rlx_report *report,
 
 typedef struct tally {
   size_t rewritten, kept;
-  const char *reason; /* the last that was given for keeping one */
+  const char *reason; /* the last reason given for keeping one */
 } tally;
 
-/* Moves keep every bit; so does the body of a region, which runs as it stands. */
+/* Moves keep every bit; so does the body of a region, whose nodes are unchanged. */
 static rlx_status compare(const rlx_graph *g, bool to_the_bit, const rlx_tensor *y, const rlx_tensor *want) {
   rlx_node result = g->outputs.v[0].node;
   double error;
@@ -72,7 +73,7 @@ static rlx_status compare_graphs(const rlx_case_built *b, const rlx_graph *rewri
   return s;
 }
 
-/* What the target lacks may remain only where its rewrite said why. */
+/* An unsupported node may remain only if its rewrite gave a reason. */
 static rlx_status check_report(const rlx_report *report, rlx_op op, rlx_op refused, tally *t) {
   for (rlx_node id = 1; id < report->rows.n; id++) {
     const rlx_report_row *row = &report->rows.v[id];
@@ -158,8 +159,10 @@ static bool check_cases(rlx_op op, const rlx_case *cases, size_t n) {
 }
 
 /* clang-format off */
-#define CODES "values(nan, inf, -inf, 3e9, -3e9, 2147483648, -2147483648, 4.2e9, -4.2e9, 1e18, -1e18, 131072, -131072, 33000, -33000, 300, -300, 127.5, 0)"
-#define QUANTIZE(type, zero) "x: f32[19] " CODES "; s: f32[] values(1); z: " type "[] values(" zero ")", "quantize(%x, %s, %z) {to=" type "}"
+#define CODES "values(nan, inf, -inf, 3e9, -3e9, 2147483648, -2147483648, 4.2e9, -4.2e9, 1e18, -1e18, " \
+              "131072, -131072, 33000, -33000, 300, -300, 127.5, 0)"
+#define QUANTIZE(type, zero) "x: f32[19] " CODES "; s: f32[] values(1); z: " type "[] values(" zero ")", \
+                             "quantize(%x, %s, %z) {to=" type "}"
 static const rlx_case quantize_saturates[] = {
   {"i8_low", QUANTIZE("i8", "-128")},
   {"i8_high", QUANTIZE("i8", "127")},
@@ -168,7 +171,8 @@ static const rlx_case quantize_saturates[] = {
   {"i16_high", QUANTIZE("i16", "32767")},
   {"i32_low", QUANTIZE("i32", "-2147483648")},
   {"i32_high", QUANTIZE("i32", "2147483647")},
-  {"i32_f64", "x: f64[19] " CODES "; s: f64[] values(1); z: i32[] values(-2147483648)", "quantize(%x, %s, %z) {to=i32}"},
+  {"i32_f64", "x: f64[19] " CODES "; s: f64[] values(1); z: i32[] values(-2147483648)",
+   "quantize(%x, %s, %z) {to=i32}"},
   {"i32_bf16", "x: bf16[19] " CODES "; s: bf16[] values(1); z: i32[] values(7)", "quantize(%x, %s, %z) {to=i32}"}};
 static const rlx_case clamp_past_types[] = {
   {"i64_above", "x: i64[5]", "clamp(%x) {lo=1e30}"},
@@ -197,32 +201,42 @@ TEST(clamp_bounds_past_the_type) { CHECK(check_cases(RLX_OP_clamp, clamp_past_ty
 #define SCALES "sa: f32[] values(0.013); sb: f32[] values(0.021); sy: f32[] values(300)"
 static const rlx_case q_matmul_long_sums[] = {
   {"past_f32", "a: u8[2,300] range(0,256); b: u8[300,3] range(0,256); " SCALES, "q_matmul(%a, %b, %sa, %sb, %sy)"},
-  {"past_i32", "a: u8[1,40000] values(255); b: u8[40000,2] values(255,254); " SCALES, "q_matmul(%a, %b, %sa, %sb, %sy)"},
-  {"past_i32_below", "a: i8[1,70000] values(-128); b: u8[70000,2] values(255,254); " SCALES, "q_matmul(%a, %b, %sa, %sb, %sy)"},
-  {"bias_wraps", "a: i8[2,3] values(127); b: i8[3,2] values(127); c: i32[2] values(2147483647,-2147483648); sa: f32[] values(1e-7); sb: f32[] values(1); sy: f32[] values(10)",
+  {"past_i32", "a: u8[1,40000] values(255); b: u8[40000,2] values(255,254); " SCALES,
+   "q_matmul(%a, %b, %sa, %sb, %sy)"},
+  {"past_i32_below", "a: i8[1,70000] values(-128); b: u8[70000,2] values(255,254); " SCALES,
+   "q_matmul(%a, %b, %sa, %sb, %sy)"},
+  {"bias_wraps", "a: i8[2,3] values(127); b: i8[3,2] values(127); c: i32[2] values(2147483647,-2147483648); "
+   "sa: f32[] values(1e-7); sb: f32[] values(1); sy: f32[] values(10)",
    "q_matmul(%a, %b, %sa, %sb, %sy, _, _, _, %c)"}};
 static const rlx_case q_conv2d_long_sums[] = {
   {"past_f32", "x: u8[1,40,4,4] range(0,256); w: u8[2,40,3,3] range(0,256); c: i32[2] values(2147483647,5); " SCALES,
    "q_conv2d(%x, %w, %sa, %sb, %sy, _, _, _, %c) {pad_lo=[1,1]}"}};
 static const rlx_case dequant_matmul_blocks[] = {
   {"int8_block_1", "x: f32[3,5]; w: i8[5,2]; s: f32[5,2]", "dequant_matmul(%x, %w, %s) {block=1}"},
-  {"int4_block_1_zero", "x: f32[3,5]; w: u8[3,2] range(0,256); s: f32[5,2]; z: u8[5,2]", "dequant_matmul(%x, %w, %s, %z) {scheme=int4, block=1}"},
-  {"nvfp4_one_block", "x: f32[3,9]; w: u8[5,2] range(0,256); s: u8[1,2] range(40,72); g: f32[] values(0.5)", "dequant_matmul(%x, %w, %s, _, %g) {scheme=nvfp4}"},
+  {"int4_block_1_zero", "x: f32[3,5]; w: u8[3,2] range(0,256); s: f32[5,2]; z: u8[5,2]",
+   "dequant_matmul(%x, %w, %s, %z) {scheme=int4, block=1}"},
+  {"nvfp4_one_block", "x: f32[3,9]; w: u8[5,2] range(0,256); s: u8[1,2] range(40,72); g: f32[] values(0.5)",
+   "dequant_matmul(%x, %w, %s, _, %g) {scheme=nvfp4}"},
   {"fp8_nothing", "x: f32[3,0]; w: u8[0,2]; s: f32[2]", "dequant_matmul(%x, %w, %s) {scheme=fp8_e4m3}"}};
 static const rlx_case conv_transpose_cuts[] = {
-  {"past_the_input", "x: f32[1,1,1]; w: f32[1,2,3]; b: f32[2]", "conv_transpose(%x, %w, %b) {stride=[2], pad_lo=[3], output_pad=[1]}"},
-  {"between_elements", "x: f32[1,2,2]; w: f32[2,1,1]; b: f32[1]", "conv_transpose(%x, %w, %b) {stride=[10], pad_lo=[5], pad_hi=[5]}"},
-  {"far_past_the_input", "x: f32[1,1,1]; w: f32[1,1,2]", "conv_transpose(%x, %w) {stride=[20], pad_lo=[17], output_pad=[18]}"},
+  {"past_the_input", "x: f32[1,1,1]; w: f32[1,2,3]; b: f32[2]",
+   "conv_transpose(%x, %w, %b) {stride=[2], pad_lo=[3], output_pad=[1]}"},
+  {"between_elements", "x: f32[1,2,2]; w: f32[2,1,1]; b: f32[1]",
+   "conv_transpose(%x, %w, %b) {stride=[10], pad_lo=[5], pad_hi=[5]}"},
+  {"far_past_the_input", "x: f32[1,1,1]; w: f32[1,1,2]",
+   "conv_transpose(%x, %w) {stride=[20], pad_lo=[17], output_pad=[18]}"},
   {"stride_of_one_element", "x: f32[2,1,1,3]; w: f32[1,1,1,2]", "conv_transpose(%x, %w) {stride=[1099511627776,2]}"},
   {"no_channels", "x: f32[2,0,3]; w: f32[0,2,2]; b: f32[2]", "conv_transpose(%x, %w, %b) {stride=[2]}"}};
 static const rlx_case resize_special[] = {
   {"linear_hits", "x: f32[1,1,6,5] special", "resize(%x) {size=[1,1,11,9], mode=linear, coords=align_corners}"},
   {"linear_misses", "x: f32[1,1,4,3] values(inf,1,2,3,4,5,6,7,8,9,1,nan)", "resize(%x) {size=[1,1,7,6], mode=linear}"}};
 static const rlx_case stft_special[] = {
-  {"beside_the_window", "x: f32[20] values(1,2,inf,3,4,5,6,7,8,9)", "%w = range() {count=[3], to=f32}; stft(%x, %w) {n_fft=8, hop=4, center=false, pad=constant}"}};
+  {"beside_the_window", "x: f32[20] values(1,2,inf,3,4,5,6,7,8,9)",
+   "%w = range() {count=[3], to=f32}; stft(%x, %w) {n_fft=8, hop=4, center=false, pad=constant}"}};
 static const rlx_case rope_far[] = {
   {"positions_past_2_24", "x: f32[1,3,1,8]; p: i64[3] values(16777217,1000000007,-16777217)", "rope(%x, %p)"},
-  {"offset_and_tables_f64", "x: f64[1,2,3,4]; o: i32[1] values(7); c: f32[10,2]; s: f32[10,2]", "rope(%x, _, %o, _, %c, %s) {layout=bhsd}"}};
+  {"offset_and_tables_f64", "x: f64[1,2,3,4]; o: i32[1] values(7); c: f32[10,2]; s: f32[10,2]",
+   "rope(%x, _, %o, _, %c, %s) {layout=bhsd}"}};
 /* clang-format on */
 
 TEST(eight_bit_products_with_long_sums) {
@@ -275,7 +289,7 @@ TEST(negative_experts_and_positions_stay_errors) {
   }
 }
 
-/* What a rewrite would have to make too large, or could not do, stays and says why. */
+/* A node whose rewrite would be too large, or impossible, stays with a reason. */
 TEST(rewrites_know_their_limits) {
   static const struct {
     const char *leaves, *expr, *why;
@@ -477,7 +491,7 @@ static bool has_one(void *user, const rlx_graph *g, rlx_node n, const char **why
   return rlx_graph_at(g, n)->op == *(const rlx_op *)user;
 }
 
-/* A node of which no part comes to the target stays whole; one of which some part does is rewritten. */
+/* A node none of whose parts the target runs stays whole; one with some such part is rewritten. */
 TEST(what_the_host_runs_anyway_stays_whole) {
   for (int i = 0; i < 2; i++) {
     rlx_op has = i == 0 ? RLX_OP_INVALID : RLX_OP_exp;
@@ -591,7 +605,7 @@ static rlx_status sweep_work(void *user) {
   return s;
 }
 
-/* One of each of the larger ops: a rewrite may not look at what it failed to make. */
+/* One of each of the larger ops: a rewrite must not read a node that it failed to create. */
 static const char sweep_products[] =
   "graph {\n"
   "%x = input \"x\" : f16[1,4,8]\n%f = input \"f\" : f32[4,8]\n%i = input \"i\" : i32[4]\n"

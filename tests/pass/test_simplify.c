@@ -1,4 +1,4 @@
-/* The rules of simplify, one by one: what each removes, and what looks alike but must stay. */
+/* The rules of simplify, one by one: what each removes, and similar cases that must not change. */
 #include "pass_cases.h"
 
 /* ---- simplify: values ---------------------------------------------------------------------------------------- */
@@ -83,10 +83,10 @@ TEST(simplify_clamp) {
     BECOMES(X "%a = clamp(%x) {lo=0}; %r = clamp(%a) {hi=1}; " Y(r), X "%r = clamp(%x) {lo=0, hi=1}; " Y(r)),
     BECOMES(X "%a = clamp(%x) {lo=-1, hi=0.3}; %r = clamp(%a) {lo=0.1, hi=2}; " Y(r),
             X "%r = clamp(%x) {lo=0.1, hi=0.3}; " Y(r)),
-    /* equal bounds: the inner one is what an element gets */
+    /* equal bounds: the inner one determines the element */
     BECOMES(X "%a = clamp(%x) {lo=-0, hi=1}; %r = clamp(%a) {lo=0, hi=1}; " Y(r),
             X "%r = clamp(%x) {lo=-0, hi=1}; " Y(r)),
-    /* ranges that do not meet, and one that is empty for integers */
+    /* ranges that do not overlap, and one that is empty for integers */
     STAYS(X "%a = clamp(%x) {lo=0, hi=1}; %r = clamp(%a) {lo=2, hi=3}; " Y(r)),
     STAYS(I "%a = clamp(%i) {lo=0.2, hi=0.8}; %r = clamp(%a) {lo=0.5, hi=3}; " Y(r)),
     BECOMES(I "%a = clamp(%i) {lo=-2.5}; %r = clamp(%a) {hi=1.5}; " Y(r), I "%r = clamp(%i) {lo=-2, hi=1}; " Y(r)));
@@ -253,7 +253,7 @@ TEST(simplify_concat) {
     STAYS(V CUT("a", "0", "3") CUT("d", "3", "6") "%r = concat(%d, %a) {axis=1}; " Y(r)),
     STAYS(V CUT("a", "0", "3") CUT("d", "3", "6") "%r = concat(%a, %d); " Y(r)),
     STAYS(V CUT("a", "0", "2") CUT("d", "3", "6") "%r = concat(%a, %d) {axis=1}; " Y(r)),
-    /* what is empty adds nothing */
+    /* empty inputs are dropped */
     BECOMES(V "%z = input \"z\" : f32[2,0]; %r = concat(%z, %v, %z) {axis=1}; " Y(r),
             V "%z = input \"z\" : f32[2,0]; " Y(v)),
     BECOMES("%z = input \"z\" : f32[2,0]; %r = concat(%z, %z) {axis=1}; " Y(r), "%z = input \"z\" : f32[2,0]; " Y(z)),
@@ -263,7 +263,7 @@ TEST(simplify_concat) {
 }
 
 TEST(simplify_reaches_a_fixed_point) {
-  /* Each rule makes room for the next, in one call. */
+  /* Each rule enables the next, in one call. */
   CASES_OF("simplify", BECOMES(X "%w = param \"w\" : f32[4,3]; %c = constant : f32[] = [1]; %a = transpose(%w); "
                                  "%d = mul(%a, %c); %e = reshape(%d) {shape=[3,4]}; %f = neg(%e); "
                                  "%g = neg(%f); %r = matmul(%x, %g); " Y(r),

@@ -1,6 +1,6 @@
-/* Placement: valid, near the bound, always the same. Every placement is checked by a sweep that knows nothing of the
- * solver; small problems by trying everything; hard ones are made from a placement, so that what must be reached is
- * known. */
+/* Placement: valid, near the bound, deterministic. Every placement is checked by a sweep that is independent of the
+ * solver, small problems also by exhaustive search. Hard problems are generated from a placement, so that the reachable
+ * peak is known. */
 #include "conform/values.h"
 #include "faults.h"
 #include "place_cases.h"
@@ -9,13 +9,13 @@
 
 enum { MAX_SMALL = 64 };
 
-/* ---- independent judges ---- */
+/* ---- independent checks ---- */
 
 static bool lives_with(const rlx_place_item *a, const rlx_place_item *b) {
   return a->lower < b->upper && b->lower < a->upper;
 }
 
-/* Whether offsets are a placement: aligned, nothing overlaps, and the peak is as said. Pairs, one by one. */
+/* Whether offsets are a valid placement: aligned, no overlaps, and with this peak. Compares all pairs. */
 static bool is_valid(const rlx_place_item *items, size_t n, uint64_t align, const uint64_t *offsets, uint64_t peak) {
   uint64_t top = 0;
   for (size_t i = 0; i < n; i++) {
@@ -34,7 +34,7 @@ static bool is_valid(const rlx_place_item *items, size_t n, uint64_t align, cons
   return top == peak;
 }
 
-/* The most bytes live at once, looked for at each start. */
+/* The maximum of bytes live at once, computed at each start. */
 static uint64_t max_live(const rlx_place_item *items, size_t n, uint64_t align) {
   uint64_t max = 0;
   for (size_t i = 0; i < n; i++) {
@@ -76,7 +76,7 @@ static uint64_t slow_greedy(const rlx_place_item *items, size_t n) {
   return peak;
 }
 
-/* Lowers *best to the best peak of all: items in every order of rising offsets, each on top of those it meets. */
+/* Exhaustive search: items in every order of rising offsets, each on top of those it overlaps in time. */
 typedef struct all_orders {
   const place_case *c;
   uint64_t offsets[MAX_SMALL], best;
@@ -102,7 +102,7 @@ static void try_all(all_orders *a, size_t n_done, uint64_t last, uint64_t peak) 
   }
 }
 
-/* Places a case and checks all that is true of every placement. */
+/* Places a case and checks the properties of every placement. */
 static void place_checked(const place_case *c, const rlx_place_options *options, uint64_t *offsets,
                           rlx_place_result *r) {
   uint64_t align = options && options->align ? options->align : 1;
@@ -156,8 +156,8 @@ TEST(greedy_is_greedy_by_size) {
   }
 }
 
-/* The bound of nearly all small problems can be met. That of this one cannot, nor of many that differ a little from it.
- * Where the peak found is above the bound, no order of the items may give a lower one. */
+/* Nearly all small problems reach their bound. This one cannot, nor can many that differ slightly from it. Where the
+ * peak is above the bound, exhaustive search must find nothing lower. */
 TEST(small_problems_reach_the_optimum) {
   static const rlx_place_item knot[] = {{9, 16, 10}, {0, 15, 6},   {0, 9, 8},  {17, 24, 4}, {15, 17, 9},
                                         {0, 9, 3},   {16, 24, 17}, {9, 18, 1}, {18, 24, 6}, {3, 15, 10}};
@@ -185,7 +185,8 @@ TEST(small_problems_reach_the_optimum) {
   CHECK(n_above_bound >= 10); /* else little was tried */
 }
 
-/* Problems of a kind, each of which must be met; the seeds are of problems that greedy misses by a quarter or more. */
+/* Problems of a kind, each of which must reach its target; the seeds are of problems that greedy misses by a quarter or
+ * more. */
 typedef struct hard_case {
   rlx_status (*make)(uint64_t seed, size_t n, place_case *out);
   size_t n;
@@ -222,8 +223,8 @@ TEST(hard_problems_are_met) {
   }
 }
 
-/* Rounds of merging over every part of a case, as many as are asked for. *n_found: that placed their part; *all_valid:
- * each of these within the capacity and without overlaps. */
+/* Rounds of merging over every part of a case. *n_found: rounds that placed their part; *all_valid: each of these
+ * within the capacity and without overlaps. */
 typedef struct merge_work {
   place_case c;
   uint32_t n_rounds, n_found;
@@ -304,7 +305,7 @@ TEST(every_kind_of_case_is_placed) {
   }
 }
 
-/* Too many for the search: the greedy orders, and what sticks out promoted. */
+/* Too many items for the search: the greedy orders, with promotion of items above the target. */
 TEST(many_values_are_placed) {
   place_case c;
   CHECK_OK(place_case_network(1, 25000, &c));
@@ -392,10 +393,10 @@ TEST(sums_beyond_63_bits_are_refused) {
   rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   rlx_place_item huge[] = {{0, 1, UINT64_MAX}, {0, 1, 1}};
   CHECK_FAILS(rlx_place(huge, 2, NULL, offsets, &r), RLX_UNSUPPORTED, "item 0");
-  huge[0].bytes = INT64_MAX; /* only the padding is too much */
+  huge[0].bytes = INT64_MAX; /* only the padding overflows */
   CHECK_FAILS(rlx_place(huge, 2, &options, offsets, &r), RLX_UNSUPPORTED, "item 0");
   CHECK_FAILS(rlx_place(huge, 2, NULL, offsets, &r), RLX_UNSUPPORTED, "item 1");
-  huge[0].bytes = INT64_MAX - 1; /* the largest that goes */
+  huge[0].bytes = INT64_MAX - 1; /* the largest valid size */
   CHECK_OK(rlx_place(huge, 2, NULL, offsets, &r));
   CHECK(r.peak == INT64_MAX && is_valid(huge, 2, 1, offsets, r.peak));
   options.align = UINT64_MAX;

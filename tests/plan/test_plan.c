@@ -1,5 +1,5 @@
-/* The planner: each rule on a small graph of its own, then properties on networks and random graphs, whose plans are
- * also played step by step and compared to the bit with the evaluator. */
+/* The planner: each rule on a small graph, then properties on networks and random graphs, whose plans are also executed
+ * step by step and compared bit for bit with the evaluator. */
 #include <stdlib.h>
 
 #include "big_graph.h"
@@ -17,7 +17,7 @@ static rlx_graph *begin(void) {
   return rlx_graph_begin(&g) ? NULL : g;
 }
 
-/* Finishes and plans; the graph goes with the plan. NULL: the test has failed. */
+/* Finishes and plans; the plan owns the graph. NULL: the test has failed. */
 static rlx_plan *plan_with(rlx_graph *g, const rlx_plan_options *o) {
   rlx_plan *p = NULL;
   rlx_status s = rlx_graph_finish(g);
@@ -115,7 +115,7 @@ TEST(a_part_of_two_concats_stays_apart) {
 }
 
 TEST(a_concat_that_costs_more_in_place_is_a_step) {
-  rlx_graph *g = begin(); /* in place, all of the concat would be held over the large middle */
+  rlx_graph *g = begin(); /* in place, the whole concat would be live over the large middle */
   rlx_node x = x_of(g, 16), skip = dense(g, x, 1024), middle = dense(g, rlx_op_tanh(g, skip), 16384);
   rlx_node up = dense(g, rlx_op_tanh(g, middle), 8192), y = rlx_op_concat(g, (rlx_node[]){skip, up}, 2, 0);
   rlx_graph_add_output(g, "y", rlx_op_reduce_sum(g, y, RLX_DIMS(0), false));
@@ -147,7 +147,8 @@ TEST(what_lives_on_is_not_taken_over) {
   rlx_node b = rlx_op_relu(g, a), out = rlx_op_exp(g, in);
   rlx_graph_add_output(g, "in", in); /* an output may not be overwritten by exp, the input not by relu */
   rlx_graph_add_output(g, "out", out);
-  rlx_graph_add_output(g, "both", rlx_op_add(g, rlx_op_narrow(g, b, 0, 0, 4), part)); /* a lives on through its part */
+  /* a stays live through its slice */
+  rlx_graph_add_output(g, "both", rlx_op_add(g, rlx_op_narrow(g, b, 0, 0, 4), part));
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(disjoint(&p->at[x], &p->at[in]) && disjoint(&p->at[in], &p->at[out]) && disjoint(&p->at[a], &p->at[b]));
@@ -293,7 +294,7 @@ TEST(control_siblings_are_one_step) {
   rlx_plan_destroy(p);
 }
 
-/* ---- the device's word, and its limits ---- */
+/* ---- the device's needs and limits ---- */
 
 static void needs_some(void *user, const rlx_graph *g, rlx_node n, rlx_node_needs *out) {
   (void)user;
@@ -410,7 +411,7 @@ static bool same_plans(const rlx_plan *a, const rlx_plan *b) {
   return same;
 }
 
-/* Graphs where the joins that the reordered peak gives up are the ones that the graph's own order wanted. */
+/* Graphs where the joins given up for the reordered peak are the ones that benefit the graph's own order. */
 TEST(reordering_is_never_worse) {
   static const uint64_t seeds[] = {733, 865, 1185, 1219, 1712};
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
@@ -492,7 +493,7 @@ TEST(big_graphs_of_every_kind_are_planned) {
   }
 }
 
-/* ---- playing plans ---- */
+/* ---- executing plans ---- */
 
 typedef struct played {
   const rlx_plan *p;
@@ -516,7 +517,7 @@ static rlx_status play_step(const played *m, const rlx_step *s) {
     memcpy(window_data(m, &s->out[0]), window_data(m, &s->in[0]), s->in[0].bytes);
     return RLX_OK;
   }
-  /* Inputs are copied first, since the reference kernels know nothing of working in place. */
+  /* Inputs are copied first, because the reference kernels do not work in place. */
   rlx_bump mem = {0};
   rlx_tensor *in = rlx_bump_array(&mem, rlx_tensor, s->n_in), *out = rlx_bump_array(&mem, rlx_tensor, s->n_out);
   const rlx_tensor **list = rlx_bump_array(&mem, const rlx_tensor *, s->n_in);

@@ -1,8 +1,8 @@
-/* The checker of plans: 1,000 plans, each spoiled in one place, and all are caught.
+/* The checker of plans: 1,000 plans, each corrupted in one place, must all be rejected.
  *
- * Every kind of damage below is chosen so that it does harm wherever it strikes: a window that is read or written moves
- * or changes size, a step comes too early, twice or not at all, bytes are freed while they are needed. What would
- * change nothing (a storage that lives longer than it must, say) is not drawn. */
+ * Every kind of damage below is harmful wherever it is applied: a window that is read or written moves or changes size,
+ * a step comes too early, twice or not at all, bytes are freed while they are needed. Harmless changes (a storage that
+ * lives longer than it must, for example) are excluded. */
 #include <stdlib.h>
 
 #include "faults.h"
@@ -13,10 +13,10 @@
 typedef struct damage {
   rlx_plan *p;
   uint64_t seed;
-  rlx_step *steps; /* room for one more than the plan has */
+  rlx_step *steps; /* capacity: one more than the plan has */
   rlx_step *kept;  /* the plan's own */
   size_t n_kept;
-  void *field; /* what else was overwritten, and with which bytes it is put right */
+  void *field; /* another overwritten field, and its original bytes */
   size_t field_bytes;
   unsigned char old[sizeof(rlx_step)];
 } damage;
@@ -26,7 +26,7 @@ static uint32_t draw(damage *d, uint32_t below) {
   return (uint32_t)(d->seed >> 33) % below;
 }
 
-/* Remembers a field before it is changed. Windows are const in the plan; here they are not. */
+/* Saves a field before it is changed. Windows are const in the plan; here they are not. */
 static void *change(damage *d, const void *field, size_t bytes) {
   d->field = (void *)(uintptr_t)field;
   d->field_bytes = bytes;
@@ -41,9 +41,9 @@ static void repair(damage *d) {
   d->p->n_steps = d->n_kept;
 }
 
-/* ---- what to spoil ---- */
+/* ---- kinds of damage ---- */
 
-/* The i-th step of the kind, counted round from a random one; NULL: there is none. */
+/* The i-th step of the kind, counted cyclically from a random one; NULL: there is none. */
 static const rlx_step *some_step(damage *d, rlx_step_kind kind) {
   size_t n = d->p->n_steps, from = n ? draw(d, (uint32_t)n) : 0;
   for (size_t i = 0; i < n; i++) {
@@ -112,7 +112,7 @@ static bool contains(const rlx_window *a, const rlx_window *b) {
          b->offset + b->bytes <= a->offset + a->bytes;
 }
 
-/* Whether somebody reads what this copy writes: a part of a concat that is only read elsewhere is missed by nobody. */
+/* Whether a step reads what this copy writes: a part of a concat that is only read elsewhere would not be missed. */
 static bool is_read(const damage *d, const rlx_step *copy) {
   const rlx_plan *p = d->p;
   const rlx_window *w = &copy->out[0];
@@ -199,7 +199,7 @@ static bool node_as_copy(damage *d) {
   const rlx_step *s = some_step(d, RLX_STEP_NODE);
   if (!s) return false;
   rlx_step *t = change(d, s, sizeof *s);
-  /* What only moves bytes may well be a copy. */
+  /* An op that only moves bytes may be a copy of the same bytes. */
   bool moves = rlx_op_table_has(rlx_graph_at(d->p->graph, s->node)->op, RLX_TRAIT_MOVES);
   t->kind = draw(d, 2) && !moves ? RLX_STEP_COPY : (rlx_step_kind)7;
   return true;
@@ -222,7 +222,7 @@ static void take_steps(damage *d) {
   d->p->steps = d->steps;
 }
 
-/* Exchanges a step and one that reads what it makes. */
+/* Exchanges a step and a reader of its result. */
 static bool too_early(damage *d) {
   const rlx_step *s = some_step(d, RLX_STEP_NODE);
   if (!s) return false;
@@ -259,7 +259,7 @@ static bool double_step(damage *d) {
   return true;
 }
 
-/* ---- blocks, places, storages, slots ---- */
+/* ---- blocks, locations, storages, slots ---- */
 
 static bool resize_block(damage *d) {
   uint32_t b = draw(d, d->p->n_scratch);
@@ -269,7 +269,7 @@ static bool resize_block(damage *d) {
   return true;
 }
 
-/* A place that is read by somebody: of a step's result, an input or an output. */
+/* A location that is read: of a step's result, an input or an output. */
 static bool move_place(damage *d) {
   const rlx_graph *g = d->p->graph;
   rlx_node id = 0;
@@ -332,7 +332,7 @@ static bool wrong_total(damage *d) {
 
 static const struct {
   const char *name;
-  bool (*spoil)(damage *d); /* false: nothing there to spoil */
+  bool (*spoil)(damage *d); /* false: not applicable */
 } kinds[] = {
   {"move a read", move_read},
   {"resize a read", resize_read},
@@ -380,7 +380,7 @@ static const rlx_plan_options options[] = {
   {.align = 16, .view_align = 16},
 };
 
-/* Spoils one plan in a few ways; counts what was spoiled, by kind. */
+/* Corrupts one plan in a few ways; counts the damage by kind. */
 static void spoil_plan(rlx_plan *p, const rlx_plan_options *o, uint64_t seed, uint32_t *n_spoiled) {
   damage d = {.p = p, .seed = seed, .kept = p->steps, .n_kept = p->n_steps};
   d.steps = malloc((p->n_steps + 1) * sizeof *d.steps);
@@ -424,7 +424,7 @@ TEST(every_spoiled_plan_is_caught) {
   CHECK(total >= 1000);
 }
 
-/* A plan that is right under one set of options may be wrong under another. */
+/* A plan that is valid under one set of options may be invalid under another. */
 TEST(a_plan_is_checked_against_the_options) {
   rlx_graph *g;
   rlx_plan *p;

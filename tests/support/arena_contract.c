@@ -1,5 +1,5 @@
-/* The arena's contract: one table of cases, run on every backend. Here are the table and the cases about places, raw
- * bytes, segments, memory and threads; arena_world.h says how they work. */
+/* The arena's contract: one table of cases, run on every backend. This file has the table and the cases about
+ * locations, raw bytes, segments, memory and threads; arena_world.h describes how they work. */
 #include "arena_contract.h"
 
 #include <pthread.h>
@@ -86,7 +86,7 @@ static void raw_ranges(rlx_device *d) {
   world_close(&w);
 }
 
-/* Weights and states lie in blocks that others own; views of them share their number. */
+/* Weights and states are in blocks that the arena does not own; views of them share their number. */
 static void other_segments(rlx_device *d) {
   rlx_block_pool *pool;
   rlx_arena *a, *b;
@@ -106,7 +106,7 @@ static void other_segments(rlx_device *d) {
   CHECK_EQ_INT(rlx_arena_bytes(a, RLX_SEGMENT_WEIGHTS), 512);
   CHECK_EQ_INT(rlx_arena_bytes(a, RLX_SEGMENT_STATE), 1000);
   CHECK_EQ_INT(rlx_arena_bytes(a, RLX_SEGMENT_NONE), 1512);
-  CHECK_OK(rlx_arena_put(b, 1, &view)); /* the twin shares the weight and has its own state */
+  CHECK_OK(rlx_arena_put(b, 1, &view)); /* the second arena shares the weight and has its own state */
   CHECK_OK(rlx_arena_put(b, 2, &weight));
   state.at.block = block[2];
   CHECK_OK(rlx_arena_put(b, 3, &state));
@@ -124,7 +124,7 @@ static void other_segments(rlx_device *d) {
   memset(bytes, 0x3f, sizeof bytes);
   CHECK_OK(rlx_arena_write(a, 1, RLX_U8, bytes, 32));
   memset(bytes, 0, sizeof bytes);
-  CHECK_OK(rlx_arena_read_raw(b, 2, inside, bytes, 32)); /* one weight, seen from the other arena */
+  CHECK_OK(rlx_arena_read_raw(b, 2, inside, bytes, 32)); /* the same weight, through the other arena */
   for (int i = 0; i < 32; i++) CHECK(bytes[i] == 0x3f);
 
   CHECK_OK(rlx_arena_put(a, 2, &(rlx_arena_entry){.segment = RLX_SEGMENT_NONE}));
@@ -135,7 +135,7 @@ static void other_segments(rlx_device *d) {
   rlx_block_pool_release(pool);
 }
 
-/* Places: the last byte is inside, one past it is not. */
+/* Locations: the last byte is inside, one past it is not. */
 static void places_are_checked(rlx_device *d) {
   world w;
   const rlx_type types[] = {TYPE(RLX_U8, 64), TYPE(RLX_U8, 64)};
@@ -186,7 +186,7 @@ static void places_are_checked(rlx_device *d) {
   CHECK_FAILS(rlx_arena_put(w.a, 0, &e), RLX_INVALID, "node 0");
   CHECK_FAILS(rlx_arena_put(w.a, 4, &e), RLX_INVALID, "node 4");
   CHECK_FAILS(rlx_arena_put(NULL, 1, &e), RLX_INVALID, "arena is NULL");
-  CHECK(rlx_arena_get(w.a, 1)->at.offset == e.at.offset); /* what failed left the place as it was */
+  CHECK(rlx_arena_get(w.a, 1)->at.offset == e.at.offset); /* the failed call left the location unchanged */
   rlx_arena *none;
   CHECK_FAILS(rlx_arena_create(NULL, w.pool, NULL, 0, 1, &none), RLX_INVALID, "device");
   CHECK_FAILS(rlx_arena_create(d, NULL, NULL, 0, 1, &none), RLX_INVALID, "pool");
@@ -222,7 +222,7 @@ static void empty_values(rlx_device *d) {
   world_close(&w);
 }
 
-/* Blocks come back from the pool as they were, unless zeroes are promised. */
+/* Blocks from the pool are not cleared, unless zeroes are promised. */
 static void pool_and_zeroes(rlx_device *d) {
   enum { BYTES = 1237 };
   rlx_block_pool *pool;
@@ -244,7 +244,7 @@ static void pool_and_zeroes(rlx_device *d) {
   }
   rlx_block_pool_put(pool, first);
 
-  /* A block may be larger than what was asked, but the arena has what was asked. */
+  /* A block may be larger than requested, but the arena has the requested size. */
   rlx_arena *a;
   const uint64_t asked = BYTES - 100;
   CHECK_OK(rlx_arena_create(d, pool, &asked, 1, 1, &a));
@@ -272,7 +272,7 @@ static bool count_allocation(void *user, size_t bytes) {
   return true;
 }
 
-/* What a steady run does must not touch the heap. */
+/* A steady-state run must not allocate. */
 static void equal_types_allocate_nothing(rlx_device *d) {
   enum { N = 100000 };
   world w;
@@ -294,11 +294,11 @@ static void equal_types_allocate_nothing(rlx_device *d) {
   world_close(&w);
 }
 
-/* ---- weights in layouts of the device's own ---- */
+/* ---- weights in device-specific layouts ---- */
 
 enum { W_ROWS = 96, W_COLS = 512, W_COUNT = W_ROWS * W_COLS };
 
-/* The layout that the device wishes for, asked as the compiler asks; 0: none. */
+/* The layout that the device prefers, queried as the compiler does; 0: none. */
 static uint32_t preferred_layout(rlx_device *d, rlx_dtype dtype, bool is_transposed) {
   rlx_graph *g;
   if (rlx_graph_create(&g)) return 0;
@@ -314,7 +314,7 @@ static uint32_t preferred_layout(rlx_device *d, rlx_dtype dtype, bool is_transpo
   return !s && claim.native ? claim.layout[1] : 0;
 }
 
-/* Bytes that a file could have: a layout need not keep what no encoder writes. */
+/* Bytes that a file could contain: a layout need not preserve what no encoder writes. */
 static void fill_weight(rlx_dtype dtype, void *out) {
   static float values[W_COUNT];
   for (size_t i = 0; i < W_COUNT; i++) values[i] = (float)((double)(random_bits() % 20001) / 10000.0 - 1.0);
@@ -324,7 +324,7 @@ static void fill_weight(rlx_dtype dtype, void *out) {
     for (size_t i = 0; i < bytes; i++) ((unsigned char *)out)[i] = (unsigned char)random_bits();
 }
 
-/* In and out again bit by bit, read as f32 too, neighbours untouched. */
+/* Packs and unpacks bit for bit, also reads as f32; neighbours are unchanged. */
 static void check_packed(rlx_device *d, rlx_arena *a, const rlx_arena_entry *e, void *data, void *found) {
   const rlx_dtype dtype = e->type.dtype;
   const size_t bytes = elements_bytes(dtype, W_COUNT);
@@ -372,14 +372,14 @@ static void packed_weights(rlx_device *d) {
   for (int dtype = 0; dtype < RLX_DTYPE_COUNT; dtype++)
     for (int is_transposed = 0; is_transposed < 2; is_transposed++) {
       if (!rlx_dtype_is_weight_float((rlx_dtype)dtype) && !rlx_quant_is_block((rlx_dtype)dtype))
-        continue; /* what a matmul takes */
+        continue; /* only types that a matmul takes */
       const uint32_t layout = preferred_layout(d, (rlx_dtype)dtype, is_transposed);
       if (layout) check_layout(d, (rlx_dtype)dtype, layout);
       STOP_IF_FAILED;
     }
 }
 
-/* ---- threads: ranges that do not meet may be used at once ---- */
+/* ---- threads: disjoint ranges may be used concurrently ---- */
 
 enum { N_THREADS = 4, N_ROUNDS = 200 };
 
@@ -421,7 +421,7 @@ static void several_threads(rlx_device *d) {
   world_close(&w);
 }
 
-/* ---- allocations that fail ---- */
+/* ---- failing allocations ---- */
 
 static float sweep_data[3000];
 

@@ -5,9 +5,9 @@
 
 #include "device/backend.h"
 
-/* Runs the table on the device of this name; the test is skipped, with the registry's reason, where there is none. */
+/* Runs the table on the device of this name; the test is skipped, with the registry's reason, if there is none. */
 void arena_contract(const char *device);
-/* On a device that the caller holds. */
+/* On a device that the caller owns. */
 void arena_contract_on(rlx_device *d);
 
 #endif

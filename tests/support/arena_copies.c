@@ -1,8 +1,8 @@
-/* The arena's contract, copies inside the device: rows, prefixes, whole segments; between arenas, within one, onto
- * themselves. The image is moved by memmove, which is what the contract says of ranges that overlap. */
+/* The arena's contract: copies inside the device of rows, prefixes, whole segments; between arenas, within one, onto
+ * themselves. The image is moved by memmove, which is the contract for overlapping ranges. */
 #include "arena_world.h"
 
-/* ---- copies: the image is moved by memmove ---- */
+/* ---- copies ---- */
 
 static void copy_rows_both(world *w, rlx_node to, uint64_t to_row, rlx_node from, uint64_t from_row, uint64_t rows) {
   const size_t row = (size_t)(w->at[from].bytes / (uint64_t)w->type[from].shape.v[0]);
@@ -73,7 +73,7 @@ void copies_that_cannot_be(rlx_device *d) {
   world_close(&w);
 }
 
-/* Node 3 lies inside node 1 (nodes by turns in two blocks, so both are in block 1), as views do. */
+/* Node 3 lies inside node 1, as views do. (Nodes alternate between two blocks, so both are in block 1.) */
 static void check_prefixes(rlx_device *d, rlx_dtype dtype, int64_t count, int64_t shift) {
   world w;
   const rlx_type types[] = {TYPE(dtype, count), TYPE(dtype, count + 3)};
@@ -111,7 +111,7 @@ void prefix_copies(rlx_device *d) {
   check_prefixes(d, RLX_F64, 3 * unit + 2, 2 * unit);
 }
 
-/* Longer than the pieces that a move is made in, up and down, by less and by more than a piece. */
+/* Longer than the chunks that a move is split into, up and down, by less and by more than a chunk. */
 void long_moves(rlx_device *d) {
   enum { ROW = 1009, ROWS = 3000 };
   world w;
@@ -146,7 +146,7 @@ void two_arenas(rlx_device *d) {
   world_compare(&b);
   STOP_IF_FAILED;
   world_close(&a);
-  world_compare(&b); /* the other's end changes nothing */
+  world_compare(&b); /* destroying the other changes nothing */
   STOP_IF_FAILED;
   world_close(&b);
 }
@@ -160,7 +160,7 @@ void twins(rlx_device *d) {
   world_arena(&w, &twin);
   STOP_IF_FAILED;
   CHECK_OK(rlx_arena_copy_segment(twin, w.a, RLX_SEGMENT_SCRATCH));
-  world copy = w; /* the twin's blocks must now be the image too */
+  world copy = w; /* the other arena's blocks must now equal the image as well */
   copy.a = twin;
   world_compare(&copy);
   STOP_IF_FAILED;
@@ -171,7 +171,7 @@ void twins(rlx_device *d) {
   CHECK_FAILS(rlx_arena_copy_segment(NULL, w.a, RLX_SEGMENT_SCRATCH), RLX_INVALID, "copy to is NULL");
   CHECK_FAILS(rlx_arena_copy_segment(twin, NULL, RLX_SEGMENT_SCRATCH), RLX_INVALID, "copy from is NULL");
 
-  /* Every way not to be a twin. */
+  /* Every way in which two arenas can differ. */
   rlx_arena_entry good = world_entry(&w, 2);
   good.at.block = rlx_arena_scratch(twin, 0);
   const uint64_t unit = padded(&w, 1);

@@ -1,6 +1,6 @@
-/* The arena's contract, typed reads and writes: every pair of types, odd counts, wrong counts, values larger than a stage,
- * pointers that are aligned to nothing. Values are compared with the reference's `cast`, element by element, NaNs only as
- * NaNs; and with numbers known beforehand, so that arena and reference cannot be wrong together. */
+/* The arena's contract: typed reads and writes for every pair of types, odd counts, wrong counts, values larger than
+ * the staging buffer, unaligned pointers. Values are compared with the reference's `cast`, element by element, NaNs
+ * only as NaNs; and with known numbers, so that arena and reference cannot be wrong together. */
 #include <stdlib.h>
 
 #include "arena_world.h"
@@ -55,7 +55,7 @@ static bool is_equal(rlx_dtype dtype, const void *a, const void *b, size_t count
 
 /* ---- the cases ---- */
 
-/* Whether a host array of `from` can become `to`, by the words of the contract. */
+/* Whether a host array of `from` can be converted to `to`, by the contract. */
 static bool is_conversion(rlx_dtype from, rlx_dtype to) {
   if (from == to) return true;
   if (rlx_dtype_is_block(from)) return to == RLX_F32;
@@ -106,7 +106,7 @@ static void check_pairs(rlx_device *d, rlx_dtype stored, size_t count) {
   CHECK(data && expected);
   for (int host = 0; host < RLX_DTYPE_COUNT; host++) {
     if (count % rlx_dtype_describe((rlx_dtype)host)->block_elements) continue;
-    fill(stored, expected, count); /* something to read, whatever the last one was */
+    fill(stored, expected, count); /* data to read, whatever was there before */
     CHECK_OK(rlx_arena_write(w.a, 2, stored, expected, count));
     CHECK_OK(rlx_arena_read_raw(w.a, 2, 0, image_of(&w, 2), (size_t)w.at[2].bytes));
     check_read(&w, (rlx_dtype)host, data, expected);
@@ -163,7 +163,7 @@ void known_conversions(rlx_device *d) {
   }
 }
 
-/* Through pointers that are aligned to nothing; a type that cannot be written as the host's is written as itself. */
+/* Through unaligned pointers; a type that cannot be converted from the host's is written as itself. */
 static void check_unaligned(rlx_device *d, rlx_dtype stored, rlx_dtype host, size_t count) {
   world w;
   const rlx_type types[] = {TYPE(stored, (int64_t)count), TYPE(RLX_U8, 3), TYPE(RLX_U8, 3)};
@@ -182,7 +182,7 @@ static void check_unaligned(rlx_device *d, rlx_dtype stored, rlx_dtype host, siz
   STOP_IF_FAILED;
   CHECK_OK(rlx_arena_read(w.a, 1, host, moved + 3, count));
   expect_cast(host, expected, stored, image_of(&w, 1), count);
-  memcpy(data, moved + 3, elements_bytes(host, count)); /* aligned, to look at it */
+  memcpy(data, moved + 3, elements_bytes(host, count)); /* aligned, for the comparison */
   CHECK(is_equal(host, data, expected, count, host != stored));
   free(data);
   free(moved);
@@ -190,7 +190,7 @@ static void check_unaligned(rlx_device *d, rlx_dtype stored, rlx_dtype host, siz
   world_close(&w);
 }
 
-/* Values that take more than one stage. */
+/* Values larger than the staging buffer. */
 void large_and_unaligned(rlx_device *d) {
   enum { N = 150007, N_BLOCKED = 256 * 2000 };
   /* clang-format off */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* All blocks as the image has them. */
+/* Compares all blocks with the image. */
 void world_compare(const world *w) {
   for (uint32_t i = 0; i < N_BLOCKS; i++) {
     rlx_block *b = rlx_arena_scratch(w->a, i);
@@ -33,7 +33,7 @@ rlx_arena_entry world_entry(const world *w, rlx_node n) {
 }
 
 void world_arena(const world *w, rlx_arena **out) {
-  CHECK_OK(rlx_arena_create(w->d, w->pool, w->bytes, N_BLOCKS, w->n + 1, out)); /* the last node has no place */
+  CHECK_OK(rlx_arena_create(w->d, w->pool, w->bytes, N_BLOCKS, w->n + 1, out)); /* the last node has no location */
   for (rlx_node n = 1; n <= w->n; n++) {
     rlx_arena_entry e = world_entry(w, n);
     e.at.block = rlx_arena_scratch(*out, block_of(n));
@@ -41,7 +41,7 @@ void world_arena(const world *w, rlx_arena **out) {
   }
 }
 
-/* Nodes 1 .. n of these types, with an empty unit of the device's alignment before, between and behind them. */
+/* Nodes 1 .. n of these types, with an empty unit of the device's alignment before, between and after them. */
 void world_open(world *w, rlx_device *d, const rlx_type *types, uint32_t n) {
   *w = (world){.d = d, .n = n};
   CHECK(n <= MAX_NODES);

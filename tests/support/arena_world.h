@@ -1,8 +1,8 @@
-/* The world of the arena's contract: one arena, and beside it the image of its scratch blocks in host memory.
+/* The fixture of the arena's contract: one arena, and an image of its scratch blocks in host memory.
  *
- * A case calls the arena and does the same to the image with memcpy and memmove; world_compare then reads all blocks back
- * and compares every byte. So each write is also a test of all its neighbours, which are poisoned before, and a call that
- * must fail is a test that nothing moved. */
+ * A case calls the arena and does the same to the image with memcpy and memmove; world_compare then reads all blocks
+ * back and compares every byte. So each write also tests all its neighbours, which are poisoned before, and a call that
+ * must fail also tests that nothing changed. */
 #ifndef RLX_TESTS_ARENA_WORLD_H
 #define RLX_TESTS_ARENA_WORLD_H
 
@@ -12,7 +12,7 @@
 
 enum { N_BLOCKS = 2, MAX_NODES = 8, POISON = 0xa5, POOL_CAP = 64 << 20 };
 
-/* Nodes 1 .. n lie by turns in two scratch blocks; node n + 1 has no place. */
+/* Nodes 1 .. n alternate between two scratch blocks; node n + 1 has no location. */
 typedef struct world {
   rlx_device *d;
   rlx_block_pool *pool;
@@ -29,11 +29,11 @@ typedef struct world {
 #define STOP_IF_FAILED \
   if (test_has_failed()) return
 
-/* With an empty unit of the device's alignment before, between and behind the nodes; poisoned. */
+/* With an empty unit of the device's alignment before, between and after the nodes; poisoned. */
 void world_open(world *w, rlx_device *d, const rlx_type *types, uint32_t n);
 void world_close(world *w);
-void world_compare(const world *w);                /* all blocks are as the image has them */
-void world_arena(const world *w, rlx_arena **out); /* another one with the same places */
+void world_compare(const world *w);                /* all blocks must equal the image */
+void world_arena(const world *w, rlx_arena **out); /* another arena with the same locations */
 rlx_arena_entry world_entry(const world *w, rlx_node n);
 
 static inline uint32_t block_of(rlx_node n) { return n % N_BLOCKS; }
@@ -49,7 +49,7 @@ static inline size_t elements_bytes(rlx_dtype dtype, size_t count) {
 }
 uint64_t random_bits(void);
 
-/* The cases that lie in files of their own: arena_types.c, arena_copies.c. */
+/* The cases in other files: arena_types.c, arena_copies.c. */
 void every_pair_of_types(rlx_device *d);
 void known_conversions(rlx_device *d);
 void large_and_unaligned(rlx_device *d);

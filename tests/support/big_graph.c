@@ -1,4 +1,4 @@
-/* Big graphs: see the header. All of them are made by loops with a fixed seed, so every run sees the same graph. */
+/* Big graphs: see the header. They are generated with a fixed seed, so every run sees the same graph. */
 #include "big_graph.h"
 
 #include <math.h>
@@ -7,12 +7,12 @@
 
 #include "graphs.h"
 
-/* ---- one question each ---- */
+/* ---- one stress each ---- */
 
 static uint32_t size_of(const rlx_graph *g) { return rlx_graph_end(g); }
 static bool is_short_of(const rlx_graph *g, uint32_t n_nodes) { return !g->error && size_of(g) < n_nodes; }
 
-/* A pair of layouts in turn, with an addition every fourth node: no two neighbours merge into nothing. */
+/* Alternates between two layouts, with an addition every fourth node, so that no two neighbours cancel. */
 static rlx_node add_and_move(rlx_graph *g, rlx_node x, rlx_node one, uint32_t n_nodes, double *value) {
   for (uint32_t i = 0; is_short_of(g, n_nodes); i++) {
     if (i % 4 == 0) *value += 1;
@@ -57,7 +57,7 @@ static void build_constants(rlx_graph *g, uint32_t n_nodes, double *value) {
   rlx_graph_add_output(g, "y", rlx_op_add(g, x, rlx_op_reshape(g, c, RLX_DIMS(2, 3))));
 }
 
-/* Params by the thousand, and a chain that depends on them alone. */
+/* Thousands of params, and a chain that depends on them alone. */
 static void build_weights(rlx_graph *g, uint32_t n_nodes, double *value) {
   rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3)), one = rlx_op_scalar(g, RLX_F32, 1), sum = RLX_NONE;
   for (uint32_t i = 0; is_short_of(g, n_nodes); i++) {
@@ -93,11 +93,11 @@ static void build_updates(rlx_graph *g, uint32_t n_nodes, double *value) {
 typedef struct mixer {
   rlx_graph *g;
   uint64_t random;
-  RLX_ARRAY(rlx_node) pool; /* f32[4,8], to be read by what comes later */
+  RLX_ARRAY(rlx_node) pool; /* f32[4,8], for later nodes to read */
   struct {
     uint32_t kind;
     rlx_node a, b;
-  } past[64]; /* expressions to write again */
+  } past[64]; /* expressions to repeat */
   uint32_t n_past, n_params;
   rlx_node w, bias, half, one, at, flag;
   rlx_graph *on_true, *on_false;
@@ -151,7 +151,7 @@ static rlx_node write_state(mixer *m, rlx_node a) {
   return rlx_op_narrow(m->g, rlx_op_update(m->g, s, a, m->at, 0), 0, 1, 4);
 }
 
-/* Every result stays within -2..2, so that depth does not end in infinities. */
+/* Every result stays within -2..2, so that deep graphs do not overflow. */
 static rlx_node expression(mixer *m, uint32_t kind, rlx_node a, rlx_node b) {
   rlx_graph *g = m->g;
   switch (kind) {
@@ -191,7 +191,7 @@ static void mix_one(mixer *m) {
                               : random_below(m, MIX_COMMON),
            slot = random_below(m, 64);
   rlx_node a = pick(m), b = pick(m);
-  if (dice < 200 && slot < m->n_past) { /* written before */
+  if (dice < 200 && slot < m->n_past) { /* a repeated expression */
     kind = m->past[slot].kind;
     a = m->past[slot].a;
     b = m->past[slot].b;
@@ -202,7 +202,7 @@ static void mix_one(mixer *m) {
     if (m->n_past == slot) m->n_past++;
   }
   rlx_node made = expression(m, kind, a, b);
-  if (dice >= 900 || m->g->error) return; /* dead: nobody will read it */
+  if (dice >= 900 || m->g->error) return; /* dead: nothing reads it */
   if (!rlx_array_push(&m->pool, made)) rlx_graph_set_error(m->g, RLX_FAIL(RLX_NO_MEMORY, "a mix"));
 }
 
@@ -231,7 +231,7 @@ static void mix_leaves(mixer *m) {
     if (!rlx_array_push(&m->pool, start[i])) rlx_graph_set_error(g, RLX_FAIL(RLX_NO_MEMORY, "a mix"));
 }
 
-/* What nobody read is gathered into "y", pair by pair, so that the way out is not deep. */
+/* Unread values are reduced into "y" pairwise, so that the reduction is not deep. */
 static void mix_outputs(mixer *m) {
   rlx_graph *g = m->g;
   bool *is_read = rlx_mem_calloc(rlx_graph_end(g), sizeof *is_read);
@@ -244,7 +244,7 @@ static void mix_outputs(mixer *m) {
   rlx_mem_free(is_read);
   for (; n > 1; n = (n + 1) / 2) {
     for (size_t i = 0; i < n / 2; i++) m->pool.v[i] = rlx_op_max(g, m->pool.v[2 * i], m->pool.v[2 * i + 1]);
-    m->pool.v[n / 2] = m->pool.v[n - 1]; /* the odd one, where there is one */
+    m->pool.v[n / 2] = m->pool.v[n - 1]; /* the odd one, if there is one */
   }
   rlx_graph_add_output(g, "y", n ? m->pool.v[0] : RLX_NONE);
 }
@@ -294,7 +294,7 @@ rlx_status big_graph_make(const big_graph_kind *kind, uint32_t n_nodes, big_grap
 
 /* ---- running ---- */
 
-/* An evaluator that has run: leaves from `load` where that has them, else 0. */
+/* An evaluator that has run: leaves from `load` if it has them, else 0. */
 static rlx_status run_zeros(const rlx_graph *g, const rlx_evaluator *load, rlx_evaluator **out) {
   RLX_TRY(rlx_evaluator_create(g, out));
   RLX_TRY(graph_set_leaves(*out, g, load, NULL, NULL));

@@ -26,8 +26,8 @@ extern const size_t big_graph_kinds_count;
 const big_graph_kind *big_graph_find(const char *name);
 rlx_status big_graph_make(const big_graph_kind *kind, uint32_t n_nodes, big_graph *out);
 
-/* Runs a graph with every input and param 0, and gives a copy of its output "y" (rlx_free(y->data)). load, which may be
- * NULL, is what rlx_optimized_load gave: it is run first, and its outputs are params of g. */
+/* Runs a graph with every input and param 0, and returns a copy of its output "y" (rlx_free(y->data)). load, which may
+ * be NULL, is the graph of rlx_optimized_load: it runs first, and its outputs are params of g. */
 rlx_status big_graph_run(const rlx_graph *g, const rlx_graph *load, rlx_tensor *y);
 
 #endif

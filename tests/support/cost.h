@@ -1,5 +1,5 @@
-/* What a call costs: time of the processor, and memory at its peak beyond what there was. For tests of files that are small to
- * write and would be large to hold; with RLX_TEST_COSTS set each is printed. */
+/* The cost of a call: CPU time, and peak memory beyond what was in use. For tests of files that are small on disk and
+ * would be large in memory; with RLX_TEST_COSTS set each cost is printed. */
 #ifndef RLX_TESTS_COST_H
 #define RLX_TESTS_COST_H
 
@@ -15,7 +15,7 @@ enum { MAX_MIB = 64 };
 
 typedef struct cost {
   double seconds;
-  size_t kib; /* memory in use at most, beyond what there was */
+  size_t kib; /* peak memory beyond what was in use */
 } cost;
 
 static size_t status_kib(const char *key) {
@@ -30,15 +30,15 @@ static size_t status_kib(const char *key) {
 
 static double cost_now(void) {
   struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* other processes do not count */
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* excludes other processes */
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static cost begin_cost(void) {
 #ifdef __GLIBC__
-  malloc_trim(0); /* what was freed before is given back, or it would hide what is taken now */
+  malloc_trim(0); /* return freed memory, which would otherwise hide what is allocated now */
 #endif
-  FILE *f = fopen("/proc/self/clear_refs", "w"); /* the peak starts anew */
+  FILE *f = fopen("/proc/self/clear_refs", "w"); /* resets the peak */
   if (f) {
     fputs("5", f);
     fclose(f);
@@ -51,7 +51,7 @@ static cost end_cost(cost begin) {
   return (cost){cost_now() - begin.seconds, peak > begin.kib ? peak - begin.kib : 0};
 }
 
-/* Of a file of so many bytes: no more than MAX_MIB and `times` the file. */
+/* Checks the cost for a file of this size: at most MAX_MIB and `times` the file. */
 static void check_cost(const char *name, size_t bytes, size_t times, const cost *c) {
   if (c->seconds > test_hang_seconds()) FAIL("%s: %.2f s", name, c->seconds);
   if (!TEST_IS_SANITIZED && c->kib > MAX_MIB * 1024 + times * bytes / 1024)

@@ -1,5 +1,5 @@
-/* See cpu_check.h. One case is built, evaluated by the reference with every value kept, and its nodes are then taken
- * one by one through claim, layouts, program and comparison. */
+/* See cpu_check.h. A case is built and evaluated by the reference with every value kept. Its nodes then go one by one
+ * through claim, layouts, program and comparison. */
 #include "cpu_check.h"
 
 #include <math.h>
@@ -12,9 +12,9 @@
 enum { GUARD = 64, N_POOLS = 3 };
 static const unsigned pool_threads[N_POOLS] = {1, 2, 4};
 
-/* ---- what lives as long as the program ---- */
+/* ---- state of the whole program ---- */
 
-static rlx_pool *pools[N_POOLS]; /* the first stays NULL: the caller alone */
+static rlx_pool *pools[N_POOLS]; /* the first stays NULL: only the caller's thread */
 static rlx_device *devices[CPU_ISA_COUNT];
 
 static void close_all(void) {
@@ -59,7 +59,7 @@ static rlx_status evaluate(run_case *c) {
   const rlx_graph *g = c->built.graph;
   uint32_t end = rlx_graph_end(g);
   const rlx_tensor **leaves = calloc(end, sizeof *leaves);
-  rlx_tensor *outputs = calloc(g->outputs.n, sizeof *outputs); /* none is wanted: all are kept as they come */
+  rlx_tensor *outputs = calloc(g->outputs.n, sizeof *outputs); /* none is requested: all values are kept */
   c->value = calloc(end, sizeof *c->value);
   for (size_t i = 0; i < c->built.n_values; i++) leaves[rlx_graph_leaf(g, c->built.names[i])] = &c->built.values[i];
   rlx_eval_context ctx = {.observe = keep_value, .observe_user = c, .draw = 7};
@@ -71,7 +71,7 @@ static rlx_status evaluate(run_case *c) {
 
 /* ---- windows ---- */
 
-/* A block of memory around a window: guards on both sides, the window `shift` bytes off the alignment. */
+/* Memory around a window: guards on both sides, the window `shift` bytes off the alignment. */
 typedef struct window {
   unsigned char *memory, *at;
   size_t bytes, shift;
@@ -94,7 +94,7 @@ static rlx_status window_open(window *w, size_t bytes, size_t shift, unsigned ch
   return RLX_OK;
 }
 
-/* A window that is only read has no guard behind it: its end is the end of the heap block, where ASan watches. */
+/* A read-only window has no guard after it: its end is the end of the heap block, which ASan checks. */
 static rlx_status window_open_input(window *w, const void *src, size_t bytes, size_t shift) {
   *w = (window){.bytes = bytes, .shift = shift};
   void *memory = NULL;
@@ -117,7 +117,7 @@ static bool window_guarded(const window *w) {
   return true;
 }
 
-/* Where time may be had for accuracy. */
+/* Whether speed may be traded for accuracy. */
 static bool is_conv(rlx_op op) { return op == RLX_OP_conv || op == RLX_OP_fused_conv_bias_act; }
 
 /* ---- one node ---- */
@@ -130,11 +130,11 @@ typedef struct node_check {
   bool exact;
   const uint32_t *layout;
   rlx_claim claim;
-  void **packed; /* by input: in the layout; NULL: as in the case */
+  void **packed; /* by input: packed; NULL: as in the case */
   size_t *packed_bytes;
   rlx_tensor first; /* the first result, which all others must equal in bits */
   cpu_check_counts *counts;
-  bool may_fail; /* failing at run time is what is asked for */
+  bool may_fail; /* it must fail at run time */
 } node_check;
 
 static uint32_t switches_of(const node_check *n) { return n->exact ? RLX_SWITCH_EXACT : RLX_SWITCH_FAST_CONV; }
@@ -142,7 +142,7 @@ static uint32_t switches_of(const node_check *n) { return n->exact ? RLX_SWITCH_
 typedef struct variant {
   int pool;
   bool shifted;
-  int in_place; /* the input to write over; -1: none */
+  int in_place; /* the input to overwrite; -1: none */
   unsigned char poison;
 } variant;
 
@@ -180,7 +180,7 @@ static bool has_blocks(const node_check *n) {
 static rlx_status compare(node_check *n, const window *out) {
   const rlx_tensor *want = &n->c->value[n->node];
   rlx_tensor y = *want;
-  y.data = malloc(want->bytes ? want->bytes : 1); /* aligned, whatever the window was */
+  y.data = malloc(want->bytes ? want->bytes : 1); /* aligned, unlike the window */
   if (want->bytes) memcpy(y.data, out->at, want->bytes);
   double error = 0;
   const rlx_graph *g = n->c->built.graph;
@@ -271,7 +271,7 @@ static rlx_status pack(node_check *n, uint32_t i, uint32_t layout) {
   const rlx_tensor *t = &n->c->value[n->rec->in[i]];
   const rlx_type *type = &rlx_graph_at(n->c->built.graph, n->rec->in[i])->type;
   uint64_t bytes = rlx_backend_cpu.layout_bytes(devices[n->isa], layout, type);
-  if (!bytes) return RLX_FAIL(RLX_INVALID, "wishes for layout %#x of input %u, which is unknown", layout, (unsigned)i);
+  if (!bytes) return RLX_FAIL(RLX_INVALID, "prefers layout %#x of input %u, which is unknown", layout, (unsigned)i);
   n->packed_bytes[i] = (size_t)bytes;
   if (posix_memalign(&n->packed[i], 256, (size_t)bytes)) return RLX_FAIL(RLX_NO_MEMORY, "a weight");
   memset(n->packed[i], 0xcb, (size_t)bytes);
@@ -290,7 +290,7 @@ static bool is_weight(const node_check *n, uint32_t i) {
   return op == RLX_OP_param || op == RLX_OP_constant;
 }
 
-/* Packs what is wished for; false: nothing was. */
+/* Packs the inputs with a preferred layout; false: there is none. */
 static rlx_status pack_preferred(node_check *n, const rlx_claim *preferred, uint32_t *layout, bool *any) {
   *any = false;
   for (uint32_t i = 0; i < n->rec->n_in && i < RLX_OP_MAX_INPUTS; i++) {
@@ -324,7 +324,7 @@ static rlx_status run_layouts(node_check *n, uint32_t *layout) {
   RLX_TRY_AT(pack_preferred(n, &preferred, layout, &any), "%s", cpu_isa_name(n->isa));
   if (!any) return RLX_OK;
   RLX_TRY(claim_now(n, layout));
-  if (!n->claim.native) return RLX_FAIL(RLX_INVALID, "claimed, but not in the layout it wishes for");
+  if (!n->claim.native) return RLX_FAIL(RLX_INVALID, "claimed, but not in the preferred layout");
   RLX_TRY_AT(run_variants(n), "packed");
   return RLX_OK;
 }
@@ -450,7 +450,7 @@ void cpu_check_print(char (*to)[1024], const char *fmt, ...) {
   va_end(args);
 }
 
-/* The reference refuses such a case too, so the node's inputs are evaluated and its own value is left out. */
+/* The reference rejects such a case as well, so the node's inputs are evaluated without the node. */
 static rlx_status check_failing(rlx_op op, const rlx_case *text, rlx_status code, const char *part) {
   RLX_TRY(open_all());
   run_case c = {0};

@@ -105,7 +105,7 @@ static rlx_status repack(const rlx_device *d, uint32_t layout, const rlx_type *t
   return RLX_OK;
 }
 
-/* Every weight of a matmul should lie in the layout. */
+/* Every weight of a matmul prefers the layout. */
 static rlx_status claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
   (void)d;
   (void)q;

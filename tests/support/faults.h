@@ -1,16 +1,17 @@
-/* Faults, one after the other: every allocation of a piece of work, and every file call, fails in turn.
+/* Fault injection: every allocation, and every file call, of a piece of work fails once.
  *
  *   static rlx_status work(void *user) { create; use; destroy; return the first failure }
  *   CHECK_OK(alloc_sweep(work, NULL));
  *   CHECK(file_sweep(&(file_faults){ON_READ, FAILS, EIO, RLX_IO}, work, NULL, NULL) >= 4);
  *
- * Allocations: run again and again, with the 1st allocation failing, then the 2nd, and so on until the work succeeds with nothing
- * left to fail. Twice: only the Nth fails (the work may carry on and must notice), and all from the Nth on (what cleans up must not
- * allocate). Each time the work must return RLX_OK or RLX_NO_MEMORY, and leave as many live blocks as it found.
+ * Allocations: the work is repeated with the 1st allocation failing, then the 2nd, and so on until it succeeds with
+ * nothing left to fail. Two sweeps: only the Nth fails (the work may continue and must notice), and all from the Nth on
+ * (cleanup must not allocate). Each time the work must return RLX_OK or RLX_NO_MEMORY, and leave as many live blocks as
+ * before.
  *
- * File calls (where FAULTS_OF_FILES is defined before this is included): the system's calls are replaced in this program by ones that do the
- * same, but for the Nth, which is interrupted, does half of what it was asked, or fails. What can be tried again must not be
- * noticed; what cannot must be the status that is expected, with words, and leave no memory and no open file behind.
+ * File calls (if FAULTS_OF_FILES is defined before this is included): the system's calls are replaced in this program
+ * by wrappers; the Nth is interrupted, transfers half of the bytes, or fails. Faults that can be retried must not be
+ * noticeable; others must give the expected status, with a message, and leave no memory and no open file behind.
  *
  * The work is repeated once per fault, so it should be small. */
 #ifndef RLX_TESTS_FAULTS_H
@@ -23,7 +24,7 @@
 
 typedef rlx_status (*alloc_sweep_fn)(void *user);
 
-/* Atomic, since the work may allocate in several threads. */
+/* Atomic, because the work may allocate in several threads. */
 typedef struct alloc_sweep_point {
   size_t fail_at; /* counted from 1; 0: never */
   bool from_there_on;
@@ -39,7 +40,7 @@ static inline bool alloc_sweep_hook(void *user, size_t bytes) {
   return !fails;
 }
 
-/* One run; the verdict as a status, so that the words reach the test's output. */
+/* One run; the verdict is a status, so that its message reaches the test's output. */
 static inline rlx_status alloc_sweep_once(alloc_sweep_fn fn, void *user, alloc_sweep_point *point) {
   size_t live = rlx_mem_live();
   rlx_mem_set_hook(alloc_sweep_hook, point);
@@ -86,18 +87,18 @@ typedef enum file_fault { INTERRUPTED, SHORT, FAILS } file_fault;
 enum { ON_READ = 1, ON_WRITE = 2, ON_SYNC = 4, ON_OPEN = 8, ON_STAT = 16 };
 
 typedef struct file_faults {
-  unsigned calls; /* which of them */
+  unsigned calls; /* the calls to fail */
   file_fault fault;
-  int error;           /* where it fails */
-  rlx_status expected; /* then */
+  int error;           /* the errno of a failure */
+  rlx_status expected; /* the status expected then */
 } file_faults;
 
 static struct {
   file_faults f;
-  size_t at, seen; /* the one that fails, from 1; 0: none */
+  size_t at, seen; /* the call that fails, from 1; 0: none */
 } fault_plan;
 
-/* Whether this call is the one. */
+/* Whether this call is the one to fail. */
 static bool fault_hits(unsigned call) {
   return fault_plan.at && (fault_plan.f.calls & call) && ++fault_plan.seen == fault_plan.at;
 }
@@ -107,7 +108,7 @@ static ssize_t fault_fails(int error) {
   return -1;
 }
 
-/* What the call is to return, or 0: it is made, of fewer bytes where it is short. */
+/* The value for the call to return, or 0: the call is made, with fewer bytes if it is to be short. */
 static ssize_t fault_of_bytes(unsigned call, size_t *bytes) {
   if (!fault_hits(call)) return 0;
   if (fault_plan.f.fault != SHORT) return fault_fails(fault_plan.f.fault == INTERRUPTED ? EINTR : fault_plan.f.error);
@@ -137,15 +138,15 @@ int openat(int folder, const char *path, int flags, ...) {
 }
 int fstat(int fd, struct stat *out) { return fault_of_call(ON_STAT) ? -1 : fstatat(fd, "", out, AT_EMPTY_PATH); }
 
-/* Files that are open now: the lowest number that is free. */
+/* The lowest free descriptor: detects files left open. */
 static int fault_open_files(void) {
   int fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY, 0);
   if (fd >= 0) close(fd);
   return fd;
 }
 
-/* Every call of these kinds in turn; how many there were, or 0 after words about the one that went wrong. `holds` (or NULL) is asked after
- * each whether what was there before is whole. */
+/* Fails every call of these kinds once. Returns their number, or 0 after printing what went wrong. `holds` (or NULL) is
+ * called after each to check that existing data is intact. */
 static inline size_t file_sweep(const file_faults *f, alloc_sweep_fn work, void *user, bool (*holds)(void *user)) {
   for (size_t at = 1;; at++) {
     const size_t live = rlx_mem_live();

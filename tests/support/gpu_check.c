@@ -1,4 +1,4 @@
-/* See the header. A line is built as a conformance case is, evaluated by the reference, and run on each device. */
+/* See the header. A line is built like a conformance case, evaluated by the reference, and run on each device. */
 #include "gpu_check.h"
 
 #include <math.h>
@@ -54,12 +54,12 @@ static rlx_status open_all(void) {
   for (char *name = strtok_r(all.names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
     RLX_TRY_AT(add_device(name), "device %s", name);
   printf("inputs of RLX_TEST_SEED=%llu\n", (unsigned long long)all.seed);
-  atexit(close_all); /* after the drivers have come, so that they are still there when it runs */
+  atexit(close_all); /* registered after the drivers are loaded, so that they still exist when it runs */
   return all.n ? RLX_OK : RLX_FAIL(RLX_NOT_FOUND, "there is no device to test");
 }
 
 void gpu_check_choose(gpu_choices choices) {
-  if (open_all()) return; /* which the check that follows reports */
+  if (open_all()) return; /* the following check reports it */
   for (int i = 0; i < all.n; i++) gpu_choose(all.session[i], choices);
 }
 
@@ -93,7 +93,7 @@ static rlx_status reference(const rlx_case_built *b, rlx_tensor *want) {
   return s;
 }
 
-/* Equal but for which NaN; of floats, -0 is not 0. */
+/* Equal bits, except for the payload of NaNs; -0 is not 0. */
 static rlx_status compare_bits(const rlx_tensor *y, const rlx_tensor *r) {
   double error;
   if (memcmp(y->data, r->data, y->bytes) == 0) return RLX_OK;
@@ -108,7 +108,7 @@ static rlx_status compare(const rlx_graph *g, rlx_tensor *found, const rlx_tenso
                      &error);
 }
 
-/* Twice, so that what a run leaves behind shows; the result is poisoned before. States begin each time as given. */
+/* Runs twice, so that leftovers of a run show; the result is poisoned before. States are reset each time. */
 static rlx_status run_twice(rlx_executable *e, const rlx_case_built *b, const rlx_tensor *want, measure how) {
   const char *name;
   rlx_tensor found;
@@ -137,7 +137,7 @@ static rlx_status check_on(rlx_session *session, const rlx_case_built *b, const 
   return s;
 }
 
-/* The reference needs no device, but the program wants one. */
+/* The reference needs no device, but the command requires one. */
 static const char *where_to_repeat(const char *where) {
   for (int i = 0; i < all.n; i++)
     if (where == all.name[i]) return where;
@@ -165,7 +165,7 @@ static bool check_case(rlx_op op, const rlx_case *c, measure how, const rlx_tens
   return s == RLX_OK;
 }
 
-/* The name of a case seeds its values. */
+/* The values are seeded by the case's name. */
 static bool check_line(rlx_op op, const char *inputs, const char *expr, measure how) {
   char name[32];
   if (open_all()) printf("%s\n", rlx_message());
@@ -201,7 +201,7 @@ static bool check_random(rlx_op op, size_t n, gpu_check_write write, measure how
   return ok;
 }
 
-/* Inputs are drawn anew in every run, so few of them each time come to many; RLX_SOAK=1: ten times as many. */
+/* Inputs are new in every run, so a few per run add up; RLX_SOAK=1: ten times as many. */
 static size_t how_many(size_t n) {
   if (getenv("RLX_SOAK")) return 10 * n;
   return TEST_IS_SANITIZED ? n / 5 + 1 : n / 3 + 1;

@@ -1,10 +1,10 @@
-/* What a test or a benchmark chooses for the GPU of a session, instead of the lowerings. */
+/* Overrides of the lowerings' choices for the GPU of a session, for tests and benchmarks. */
 #ifndef RLX_TESTS_GPU_CHOICE_H
 #define RLX_TESTS_GPU_CHOICE_H
 
 #include "gpu/gpu.h"
 
-/* For what the session compiles from now on; all zeros: nothing. Devices that are no GPUs ignore it. */
+/* Applies to what the session compiles from now on; all zeros: no override. Devices that are no GPUs ignore it. */
 void gpu_choose(rlx_session *session, gpu_choices choices);
 
 #endif

@@ -1,4 +1,4 @@
-/* Weight files from anywhere: opened, looked at in every corner, written again. */
+/* Fuzzing of weight files: opens one, reads everything in it, writes it again. */
 #include "lm_fuzz.h"
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static void write_input(const uint8_t *data, size_t bytes, const char *ending) {
   lm_fuzz_put(path, data, bytes);
 }
 
-/* Reads every byte that is offered; sanitizers see what is not there. */
+/* Reads every byte that the library exposes, so that sanitizers detect invalid ones. */
 static size_t look_at(const rlx_meta *m, int depth) {
   size_t sum = m->type ? strlen(m->type) : 0;
   if (depth > 100) fail("lists without an end");
@@ -104,6 +104,6 @@ void lm_fuzz_file(const uint8_t *data, size_t bytes, const char *ending) {
   rlx_status s = rlx_file_check(f, NULL, &more);
   if (s != RLX_OK && s != RLX_INVALID && s != RLX_UNSUPPORTED) fail("a check that ended otherwise");
   if (s != RLX_UNSUPPORTED && strcmp(ending, "json") != 0 && data[bytes - 1] % 8 == bytes % 8)
-    check_again(f); /* writing is slow: some of them */
+    check_again(f); /* only some of them, because writing is slow */
   rlx_file_close(f);
 }

@@ -1,4 +1,4 @@
-/* What the fuzz targets of weight files share. A broken promise ends the process, which is how a finding is told. */
+/* Shared by the fuzz targets of weight files. A violation aborts the process, which reports the finding. */
 #ifndef RLX_TESTS_LM_FUZZ_H
 #define RLX_TESTS_LM_FUZZ_H
 
@@ -7,9 +7,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-/* Writes a file at once, without waiting for the disk as the library does. */
+/* Writes a file without waiting for the disk, unlike the library. */
 void lm_fuzz_put(const char *path, const void *data, size_t bytes);
-/* Opens the bytes as a file with this ending, and holds what opens to all that is promised. */
+/* Opens the bytes as a file with this extension, and checks the library's promises about whatever opens. */
 void lm_fuzz_file(const uint8_t *data, size_t bytes, const char *ending);
 
 #endif

@@ -1,4 +1,5 @@
-/* Files of the weight formats, byte by byte: so that readers are checked against the formats and not against our writers. */
+/* Files of the weight formats, written byte by byte, so that readers are checked against the formats and not against
+ * our writers. */
 #ifndef RLX_TESTS_LM_IMAGE_H
 #define RLX_TESTS_LM_IMAGE_H
 
@@ -18,7 +19,7 @@ void lm_image_pad(lm_image *f, size_t align);
 void lm_image_poke(lm_image *f, size_t at, uint64_t v, size_t bytes);
 bool lm_image_write(const lm_image *f, const char *path, size_t bytes); /* the first of its bytes */
 
-/* Places of the GGUF below, in the file's order. */
+/* Offsets in the GGUF below, in file order. */
 typedef enum lm_place {
   AT_MAGIC,
   AT_VERSION,
@@ -48,7 +49,7 @@ typedef enum lm_place {
   AT_OFFSET2,
   AT_DATA,
   AT_DATA2,
-  AT_END, /* of the last tensor's bytes; padding follows */
+  AT_END, /* the end of the last tensor's bytes; padding follows */
   LM_PLACES
 } lm_place;
 

@@ -41,7 +41,7 @@ void lm_golden_deinit(lm_golden *g) {
   *g = (lm_golden){.file = NULL};
 }
 
-/* Each weight of the model in turn, in memory of its own, to `put`. */
+/* Passes each weight of the model, in memory of its own, to `put`. */
 static rlx_status each_weight(const lm_model *m, rlx_status (*put)(void *to, const char *name, const rlx_tensor *value),
                               void *to) {
   for (size_t i = 0; i < lm_model_weights(m); i++) {

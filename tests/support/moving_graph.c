@@ -1,4 +1,4 @@
-/* See the header. Nodes are proposed, and inference decides, as in random_graph.c. */
+/* See the header. Nodes are proposed, and inference accepts or rejects them, as in random_graph.c. */
 #include "moving_graph.h"
 
 #include <stdio.h>
@@ -84,7 +84,7 @@ static rlx_node make_constant(maker *m) {
   return id;
 }
 
-/* Any node, the later the likelier; RLX_DTYPE_UNKNOWN: of any type. */
+/* Any node, later ones more likely; RLX_DTYPE_UNKNOWN: of any type. */
 static rlx_node pick(maker *m, rlx_dtype want) {
   uint32_t end = rlx_graph_end(m->g);
   for (int tries = 0; tries < 12; tries++) {
@@ -108,7 +108,7 @@ static rlx_node slice_of(maker *m, rlx_node x, int64_t axis, int64_t start, int6
     x);
 }
 
-/* Mostly of the first axis that is not 1: bytes in one piece, which is a view. */
+/* Mostly of the first axis that is not 1: contiguous, so it is a view. */
 static rlx_node make_slice(maker *m) {
   rlx_node x = pick_any(m);
   rlx_dims s = type_of(m, x)->shape;
@@ -150,7 +150,7 @@ static rlx_node make_concat(maker *m) {
   }
   rlx_node id = propose(m, RLX_OP_concat, in, n, &(rlx_attrs_concat){.axis = chance(m, 3) ? random_axis(m, s.n) : 0});
   if (id || n < 2) return id;
-  rlx_node a = PROPOSE(reshape, &(rlx_attrs_reshape){.shape = RLX_DIMS(-1)}, in[0]); /* those always fit */
+  rlx_node a = PROPOSE(reshape, &(rlx_attrs_reshape){.shape = RLX_DIMS(-1)}, in[0]); /* those always match */
   rlx_node b = PROPOSE(reshape, &(rlx_attrs_reshape){.shape = RLX_DIMS(-1)}, in[1]);
   return PROPOSE(concat, &(rlx_attrs_concat){.axis = 0}, a, b, chance(m, 2) ? a : b);
 }
@@ -165,8 +165,7 @@ static rlx_node make_shuffle(maker *m) {
     case 2: return PROPOSE(reverse, (&(rlx_attrs_reverse){.axes = RLX_DIMS(axis)}), x);
     case 3: return PROPOSE(cast, &(rlx_attrs_cast){.to = random_dtype(m)}, x);
     case 4: {
-      rlx_attrs_range rows = {.count = RLX_DIMS(1 + (int64_t)below(m, 3)),
-                              .to = RLX_I32}; /* the first, again and again */
+      rlx_attrs_range rows = {.count = RLX_DIMS(1 + (int64_t)below(m, 3)), .to = RLX_I32}; /* always the first */
       if (!s.n || s.v[axis] <= 0) return RLX_NONE;
       return PROPOSE(gather, &(rlx_attrs_gather){.axis = axis}, x, propose(m, RLX_OP_range, NULL, 0, &rows));
     }
@@ -178,7 +177,7 @@ static rlx_node make_shuffle(maker *m) {
   }
 }
 
-/* ---- arithmetic that has one right answer ---- */
+/* ---- exact arithmetic ---- */
 
 static rlx_node make_pointwise(maker *m) {
   static const rlx_op two[] = {RLX_OP_add,    RLX_OP_sub,     RLX_OP_mul,     RLX_OP_max, RLX_OP_min,
@@ -203,7 +202,7 @@ static rlx_node make_reduce(maker *m) {
 
 /* ---- updates ---- */
 
-/* A place from 0 to `last` that no pass can know. */
+/* An index from 0 to `last` that no pass can fold. */
 static rlx_node random_place(maker *m, int64_t last) {
   rlx_node x = leaf(m, RLX_OP_input, RLX_I32, RLX_SCALAR);
   return PROPOSE(clamp, (&(rlx_attrs_clamp){.lo = (double)below(m, (uint32_t)last + 1), .hi = (double)last}), x);
@@ -225,7 +224,7 @@ static rlx_node make_update(maker *m) {
       rows = slice_of(m, old, axis, 0, r.v[axis]);
       break;
     }
-    default: { /* anything of the right shape: what is there, cast or not */
+    default: { /* anything of the right shape, cast or not */
       rlx_node x = pick(m, type_of(m, state)->dtype);
       rows = x ? PROPOSE(expand, &(rlx_attrs_expand){.shape = r}, x) : RLX_NONE;
       if (x && rlx_type_equal(type_of(m, x), &(rlx_type){type_of(m, state)->dtype, r})) rows = x;

@@ -1,8 +1,8 @@
-/* Random graphs that any device must run to the bit: bytes that move, and whole numbers.
+/* Random graphs that every device must compute bit-exactly: moves of bytes, and integers.
  *
- * They are aimed at the planner and the runtime, not at arithmetic: chains of updates of states with readers of every
- * value in between, rows that are pieces of the very state they go into, views of views, pieces with odd offsets, concats
- * of concats, values that are outputs twice, control flow with several results, empty tensors, sizes that are symbols.
+ * They target the planner and the runtime, not arithmetic: chains of updates of states with readers of every value in
+ * between, rows that are slices of the state they are written to, views of views, slices at odd offsets, concats of
+ * concats, values that are outputs twice, control flow with several results, empty tensors, symbolic sizes.
  * random_graph.h has the other kind, over the whole op table. */
 #ifndef RLX_TESTS_MOVING_GRAPH_H
 #define RLX_TESTS_MOVING_GRAPH_H

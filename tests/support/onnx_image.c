@@ -1,4 +1,4 @@
-/* ONNX messages, field by field. A message's length is put in front of it when it ends. */
+/* ONNX messages, written field by field. A message's length is inserted before it when it ends. */
 #include "onnx_image.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ bool image_write(const onnx_image *f, const char *path) {
   return fclose(file) == 0 && ok;
 }
 
-/* ---- the wire ---- */
+/* ---- wire format ---- */
 
 void image_raw(onnx_image *f, const void *data, size_t n) {
   if (!n) return;

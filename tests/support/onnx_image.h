@@ -1,4 +1,5 @@
-/* ONNX messages, field by field: models for tests, good and bad, so that the reader is checked against the format.
+/* ONNX messages, written field by field: valid and invalid models for tests, so that the reader is checked against the
+ * format.
  *
  *   onnx_image f = {0};
  *   image_model(&f, 17);                                 ir version and opset
@@ -70,15 +71,15 @@ enum {
 typedef struct onnx_image {
   unsigned char *v;
   size_t n, cap;
-  size_t *open; /* where messages that have not ended begin */
+  size_t *open; /* the offsets of messages that have not ended */
   size_t n_open, cap_open;
 } onnx_image;
 
 void image_free(onnx_image *f);
 bool image_write(const onnx_image *f, const char *path);
 
-/* ---- the wire ---- */
-void image_raw(onnx_image *f, const void *data, size_t n); /* bytes as they are, no field */
+/* ---- wire format ---- */
+void image_raw(onnx_image *f, const void *data, size_t n); /* plain bytes, no field */
 void image_varint(onnx_image *f, uint64_t x);
 void image_tag(onnx_image *f, uint32_t field, unsigned wire_type);
 void image_int(onnx_image *f, uint32_t field, int64_t x);
@@ -94,14 +95,15 @@ void image_opset(onnx_image *f, uint32_t field, const char *domain, int64_t vers
 void image_model(onnx_image *f, int64_t opset);
 /* dims: "N,3" with symbols and numbers, "" for a scalar, NULL for no shape. */
 void image_value(onnx_image *f, uint32_t field, const char *name, int type, const char *dims);
-/* Attributes as text, separated by blanks: axis=1 alpha=0.5 mode='linear' perm=[1,0] scales=[1.0,2.0] body=@outer (a reference). */
+/* Attributes as text, separated by spaces: axis=1 alpha=0.5 mode='linear' perm=[1,0] scales=[1.0,2.0] body=@outer (a
+ * reference). */
 void image_attributes(onnx_image *f, const char *text);
 void image_node_begin(onnx_image *f, const char *op, const char *in, const char *out, const char *attributes);
 void image_node(onnx_image *f, const char *op, const char *in, const char *out, const char *attributes);
 /* An attribute that is a graph: write the graph's fields, then image_branch_end. In a node that is open. */
 void image_branch_begin(onnx_image *f, const char *name);
 void image_branch_end(onnx_image *f);
-/* Tensors with raw bytes, typed numbers, or in a file beside the model (NULL: the entry is left out). */
+/* Tensors with raw bytes, typed numbers, or in a file beside the model (NULL: the entry is omitted). */
 void image_tensor_begin(onnx_image *f, uint32_t field, const char *name, int type, const char *dims);
 void image_tensor(onnx_image *f, uint32_t field, const char *name, int type, const char *dims, const void *data,
                   size_t bytes);

@@ -1,7 +1,8 @@
-/* Mutations of ONNX messages: the tree of fields is walked twice, once to count them, once to write them again with one changed.
+/* Mutations of ONNX messages: the tree of fields is traversed twice, once to count the fields, once to write them again
+ * with one changed.
  *
- * What is a message and what a text nobody says, so bytes that parse as fields are taken for a message. Names of ops come from the table of
- * ops, numbers from those that parsers trip over. */
+ * The format does not distinguish a message from a text, so bytes that parse as fields count as a message. Names of ops
+ * come from the table of ops, numbers from a list of typical edge cases. */
 #include "onnx_mutate.h"
 
 #include <stdbool.h>
@@ -80,7 +81,7 @@ static int64_t odd_number(uint64_t *random) {
   return r % 4 == 0 ? (int64_t)(r >> 8 & 31) : odd[(r >> 8) % (sizeof odd / sizeof *odd)];
 }
 
-/* Another text for a text: an op, a name that these models have, or a word of attributes. */
+/* Replaces a text: by an op, a name that these models have, or a word of attributes. */
 static void put_text(walk *w, uint32_t number) {
   static const char *const words[] = {
     "x0",    "x1",       "x2",      "y0",         "y1",          "",     "axis",  "to",      "perm",         "linear",
@@ -115,7 +116,7 @@ static void change_bytes(walk *w, const field *f) {
   put_field(w, &changed);
 }
 
-/* The field that was chosen. */
+/* Changes the selected field. */
 static void change(walk *w, const field *f) {
   switch (draw(w->random) % 8) {
     case 0: return; /* dropped */

@@ -1,8 +1,8 @@
-/* Cases of passes: a graph before, the graph that must come out, and that results stay the same.
+/* Cases of passes: an input graph, the expected graph, and a check that results are preserved.
  *
- * Both graphs are written as statements; STAYS says that nothing may change. Both are parsed and printed, so the text
+ * Both graphs are written as statements; STAYS means that nothing may change. Both are parsed and printed, so the text
  * in a case need not be in the printer's form. Every case is also evaluated before and after, on values that include
- * NaN, infinities, -0 and the ends of the integers; where a fusion rounds less often, within a tolerance, else to the
+ * NaN, infinities, -0 and the ends of the integers; within a tolerance if a fusion rounds less often, else bit for
  * bit. */
 #ifndef RLX_TESTS_PASS_CASES_H
 #define RLX_TESTS_PASS_CASES_H
@@ -18,7 +18,7 @@
 
 /* ---- evaluation ---------------------------------------------------------------------------------------------- */
 
-/* How leaves are filled: by their names and a seed, perhaps with special values. */
+/* How leaves are filled: by their names and a seed, optionally with special values. */
 typedef struct filling {
   uint64_t seed;
   bool special;
@@ -29,7 +29,7 @@ static inline void fill_leaf(void *user, const char *name, rlx_tensor *t) {
                                3e38, -3e38, 0.5,      1.5,       2.5, -0.5,  0.1};
   const filling *how = user;
   if (rlx_dtype_is_block(t->dtype)) {
-    memset(t->data, 0x3c, t->bytes); /* any bytes are blocks */
+    memset(t->data, 0x3c, t->bytes); /* any bytes are valid blocks */
     return;
   }
   uint64_t state = rlx_hash_bytes(how->seed, name, strlen(name));
@@ -87,7 +87,7 @@ static inline void check_once(const rlx_graph *before, const rlx_graph *after, c
   if (!ok) FAIL("%s: the results differ (seed %d)", what, (int)how.seed);
 }
 
-/* tolerance 0: to the bit, with special values, often enough that each meets each operand. */
+/* tolerance 0: bit for bit, with special values, often enough that each occurs with each operand. */
 static inline void check_results(const rlx_graph *before, const rlx_graph *after, const rlx_graph *load,
                                  double tolerance, const char *what) {
   for (uint64_t seed = 0; seed < (tolerance == 0 ? 30 : 2) && !test_has_failed(); seed++)

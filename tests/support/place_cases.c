@@ -1,5 +1,6 @@
-/* How the problems of place_cases.h are made. Two ways give a capacity that is enough for sure: cutting a full rectangle,
- * and recording what an allocator of that capacity served. The offsets are forgotten; the problem is to find some again. */
+/* Generators of the problems of place_cases.h. Two methods guarantee a sufficient capacity: cutting a full rectangle,
+ * and recording what an allocator of that capacity served. The offsets are dropped; the problem is to find some
+ * again. */
 #include "place_cases.h"
 
 #include "base/array.h"
@@ -8,7 +9,7 @@
 /* ---- cuts ---- */
 
 typedef struct piece {
-  uint64_t from, to, low, high; /* time across, address up */
+  uint64_t from, to, low, high; /* time on the x axis, address on the y axis */
 } piece;
 
 typedef struct cutter {
@@ -27,7 +28,7 @@ static bool push(cutter *c, uint64_t from, uint64_t to, uint64_t low, uint64_t h
   return rlx_array_push(&c->pieces, p);
 }
 
-/* Replaces piece `at` by two, or by five around a middle one; leaves it where it is too small. */
+/* Replaces rectangle `at` by two, or by five around a middle one; leaves it if it is too small. */
 static bool cut(cutter *c, size_t at, unsigned spirals_of_100) {
   piece p = c->pieces.v[at];
   uint64_t width = p.to - p.from, rows = (p.high - p.low) / c->grain;
@@ -51,7 +52,7 @@ static bool cut(cutter *c, size_t at, unsigned spirals_of_100) {
   return push(c, x, p.to, p.low, p.high);
 }
 
-/* Larger pieces are cut sooner: the better of two drawn. */
+/* Larger rectangles are cut sooner: the larger of two random ones. */
 static bool cut_all(cutter *c, size_t n, uint64_t times, uint64_t bytes, unsigned spirals_of_100) {
   if (!push(c, 0, times, 0, bytes)) return false;
   for (size_t tries = 0; c->pieces.n < n && tries < 50 * n; tries++) {
@@ -63,7 +64,7 @@ static bool cut_all(cutter *c, size_t n, uint64_t times, uint64_t bytes, unsigne
   return true;
 }
 
-/* The pieces as items, in random order, so that the order says nothing about the cuts. */
+/* The rectangles as items, in random order, so that the order does not reveal the cuts. */
 static rlx_status give(cutter *c, bool made, uint64_t capacity, place_case *out) {
   *out = (place_case){.capacity = capacity};
   if (made) out->items = rlx_mem_calloc(c->pieces.n, sizeof *out->items);
@@ -107,10 +108,11 @@ rlx_status place_case_frayed(uint64_t seed, size_t n, place_case *out) {
   return RLX_OK;
 }
 
-/* ---- what a machine that works on tiles keeps in its memory ---- */
+/* ---- memory of a machine that works on tiles ---- */
 
-/* Replaces piece `at` by bands, each cut across: bricks at every `period`, every second band shifted (double buffers), or
- * stairs, each band once and later than the one below it (what is fetched ahead against what is still in use). */
+/* Replaces rectangle `at` by bands, each cut across: bricks of length `period`, every second band shifted (double
+ * buffers); or stairs, one cut per band and later than in the band below it (prefetched data against data still in
+ * use). */
 static bool cut_bands(cutter *c, size_t at, uint64_t n_bands, uint64_t period, bool stairs) {
   piece p = c->pieces.v[at];
   uint64_t rows = (p.high - p.low) / c->grain, width = p.to - p.from;
@@ -128,7 +130,7 @@ static bool cut_bands(cutter *c, size_t at, uint64_t n_bands, uint64_t period, b
   return true;
 }
 
-/* A large piece becomes a loop over tiles, stairs, or a buffer of a class of sizes beside the rest. */
+/* A large rectangle becomes a loop over tiles, stairs, or a buffer of a size class beside the rest. */
 static bool cut_as_program(cutter *c, size_t at) {
   piece p = c->pieces.v[at];
   uint64_t rows = (p.high - p.low) / c->grain, width = p.to - p.from, what = rlx_random_below(&c->state, 10);
@@ -158,7 +160,7 @@ static rlx_status make_program(uint64_t seed, size_t n, uint64_t loss_of_100, pl
     bool a_is_larger = (p->to - p->from) * (p->high - p->low) > (q->to - q->from) * (q->high - q->low);
     made = cut_as_program(&c, a_is_larger ? a : b);
   }
-  /* What is lost: some pieces, a little of the bytes or time of others. */
+  /* Losses: some rectangles, and a little of the bytes or time of others. */
   size_t n_kept = 0;
   for (size_t i = 0; i < c.pieces.n; i++) {
     piece p = c.pieces.v[i];
@@ -180,9 +182,9 @@ rlx_status place_case_trace(uint64_t seed, size_t n, place_case *out) {
   return make_program(seed, n + n / 50, 2 + seed % 9, out);
 }
 
-/* ---- what an allocator served ---- */
+/* ---- trace of an allocator ---- */
 
-/* One memory, its live blocks by address; what has died goes to the cutter's pieces. */
+/* One memory, its live blocks by address; dead blocks are appended to the cutter's rectangles. */
 typedef struct memory {
   cutter c;
   RLX_ARRAY(piece) live; /* `to`: when it dies */
@@ -201,8 +203,8 @@ static bool pass_time(memory *m) {
   return ok;
 }
 
-/* Takes bytes from the first gap that holds them, from the last, or from a random one; false where memory is short,
- * else *served says whether there was such a gap. */
+/* Allocates from the first gap that is large enough, from the last, or from a random one. False: the test ran out of
+ * memory; otherwise *served says whether there was such a gap. */
 static bool take(memory *m, uint64_t bytes, uint64_t life, bool *served) {
   size_t n = m->live.n, at = n + 1, n_gaps = 0, policy = rlx_random_below(&m->c.state, 3);
   *served = false;
@@ -236,7 +238,7 @@ rlx_status place_case_allocator(uint64_t seed, size_t n, place_case *out) {
   for (int i = 0; i < N_SIZES; i++) sizes[i] = 512 * (1 + rlx_random_below(&m.c.state, 16u << i));
   bool ok = true, served;
   while (ok && m.c.pieces.n + m.live.n < n) {
-    /* From the largest size to the smallest: what is left of a gap is filled up. */
+    /* From the largest size to the smallest, which fills the remains of gaps. */
     for (int i = N_SIZES - 1; ok && i >= 0; i--) {
       for (served = true; ok && served && m.c.pieces.n + m.live.n < n;) {
         uint64_t life = 1 + rlx_random_below(&m.c.state, 8);
@@ -259,7 +261,7 @@ rlx_status place_case_tiles(uint64_t seed, size_t n, place_case *out) {
     ok = ok && take(&m, weight, n_tiles + 2, &served);
     for (uint64_t t = 0; ok && t < n_tiles; t++) {
       ok = take(&m, tile, 2, &served) && take(&m, tile / 4 * 3, 3, &served) && pass_time(&m);
-      /* Small values use up what is left. */
+      /* Small values fill the rest. */
       for (served = true; ok && served;) ok = take(&m, 512 * (8 + t), 1 + rlx_random_below(&m.c.state, 5), &served);
     }
   }

@@ -1,19 +1,19 @@
-/* Placement problems for tests and benchmarks: seeded, the same on every machine, and for most of them a capacity that is
- * known to be enough, because the problem was made from a placement.
+/* Placement problems for tests and benchmarks: seeded, the same on every machine. Most have a capacity that is known to
+ * suffice, because the problem was generated from a placement.
  *
- *   cuts       a rectangle cut into pieces again and again: across, along, and five pieces around a middle one (which no
- *              straight cut undoes). Full at every time: there is no room to waste.
- *   grid       the same with few distinct times and sizes, so that many pieces look alike.
- *   frayed     cuts whose pieces then lost some of their time or bytes, or went missing: a little room everywhere.
+ *   cuts       a rectangle cut into parts repeatedly: across, along, and five parts around a middle one (which no
+ *              straight cut can undo). Full at every time: there is no slack.
+ *   grid       the same with few distinct times and sizes, so that many parts are alike.
+ *   frayed     cuts whose parts then lost some of their time or bytes, or were removed: a little slack everywhere.
  *   program    a rectangle cut the way a machine that works on tiles fills its memory: loops with double buffers, data
- *              fetched ahead in stairs, buffers of a half or a quarter of what there is, few points in time shared by
- *              many. Full at every time.
- *   trace      the same with some of it lost: a few per cent of room, unevenly spread.
- *   allocator  what a random allocator that never moves anything served from a full memory: a few sizes, many equal, some
- *              that live long.
- *   tiles      layers that work on tiles with double buffers, weights fetched ahead and skip connections, served by the
+ *              prefetched in stairs, buffers of a half or a quarter of the memory, few points in time shared by many.
+ *              Full at every time.
+ *   trace      the same with some of it lost: a few per cent of slack, unevenly distributed.
+ *   allocator  what a random allocator that never moves anything served from a full memory: a few sizes, many equal,
+ *              some long-lived.
+ *   tiles      layers that work on tiles with double buffers, prefetched weights and skip connections, served by the
  *              same allocator.
- *   network    what a big graph gives: nearly all values die within a few steps, some live long, some throughout. Of any
+ *   network    the values of a big graph: nearly all die within a few steps, some live long, some throughout. Of any
  *              size; its capacity is not known. */
 #ifndef RLX_TESTS_PLACE_CASES_H
 #define RLX_TESTS_PLACE_CASES_H
@@ -24,7 +24,7 @@
 typedef struct place_case {
   rlx_place_item *items;
   size_t n;
-  uint64_t capacity; /* enough for sure; 0: not known */
+  uint64_t capacity; /* known to suffice; 0: not known */
 } place_case;
 
 typedef struct place_case_kind {

@@ -32,11 +32,11 @@ typedef struct decoder {
   rlx_node at, length;
 } decoder;
 
-static rlx_node heads_of(decoder *d, rlx_node x, int64_t n_heads, bool turns) {
+static rlx_node heads_of(decoder *d, rlx_node x, int64_t n_heads, bool rotates) {
   rlx_graph *g = d->g;
   rlx_node y = rlx_op_matmul_t(g, x, weight(g, RLX_DIMS(n_heads * HEAD, WIDTH)));
   y = rlx_op_reshape(g, y, RLX_DIMS(1, d->n_tokens, n_heads, HEAD));
-  if (!turns) return y;
+  if (!rotates) return y;
   y = rlx_op_rms_norm(g, y, weight(g, RLX_DIMS(HEAD)), RLX_NONE, -1, 1e-6);
   return rlx_op_rope(g, y, &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .offset = d->at, .theta = 1e6});
 }
@@ -187,7 +187,7 @@ static uint32_t draw(random_plan *r, uint32_t below) {
   return (uint32_t)((z ^ (z >> 31)) >> 32) % below;
 }
 
-/* Mostly something recent. */
+/* Mostly a recent value. */
 static rlx_node pick(random_plan *r) {
   uint32_t recent = r->n_values < 8 ? r->n_values : 8;
   return r->values[draw(r, 4) ? r->n_values - 1 - draw(r, recent) : draw(r, r->n_values)];

@@ -1,6 +1,5 @@
-/* Graphs for planning: the shapes of real networks with the sizes of real networks, which no test has to run, and
- * random ones that mix everything the planner has a rule for (views, concats, in-place results, states read before and
- * after they are updated). */
+/* Graphs for planning: real networks with real sizes, which no test has to run, and random ones that mix everything the
+ * planner has a rule for (views, concats, in-place results, states read before and after they are updated). */
 #ifndef RLX_TESTS_PLAN_GRAPHS_H
 #define RLX_TESTS_PLAN_GRAPHS_H
 

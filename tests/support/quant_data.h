@@ -1,5 +1,5 @@
-/* Numbers to measure encoders on, and the measure: shared by test_quant.c and bench/quant_error.c.
- * tools/make_quant_goldens.py makes the same numbers, to measure other encoders. */
+/* Numbers for measuring the error of encoders, and the measure: shared by test_quant.c and bench/quant_error.c.
+ * tools/make_quant_goldens.py generates the same numbers, to measure other encoders. */
 #ifndef RLX_TESTS_QUANT_DATA_H
 #define RLX_TESTS_QUANT_DATA_H
 
@@ -10,7 +10,7 @@
 
 enum { QUANT_COUNT = 65536, QUANT_CHUNK = 256, QUANT_CHUNK_BYTES = 292 /* of the longest type, per chunk */ };
 
-/* Number i of a fixed stream in (0, 1): SplitMix64, seen as a function of its counter. */
+/* Number i of a fixed stream in (0, 1): SplitMix64 as a function of its counter. */
 static inline double quant_uniform(uint64_t i) {
   uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;

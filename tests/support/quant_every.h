@@ -1,5 +1,5 @@
-/* Every bit pattern of a block's fields: sets of blocks that tools/make_quant_goldens.py makes as well, to hash what `gguf`
- * decodes from them (tests/golden/quant/every.txt).
+/* Every bit pattern of a block's fields: sets of blocks that tools/make_quant_goldens.py also generates, to hash what
+ * `gguf` decodes from them (tests/golden/quant/every.txt).
  *
  *   EVERY_BYTE    each byte of a block takes each of its 256 values, the other bytes being random
  *   EVERY_SCALE   each f16 scale takes all 65,536 values (q8_k: the upper half of its f32, mxfp4: see below)
@@ -19,7 +19,7 @@ typedef enum every_set { EVERY_BYTE, EVERY_SCALE, EVERY_PRODUCT, EVERY_SETS } ev
 
 typedef struct every_type {
   rlx_dtype dtype;
-  int f16_at[2];               /* offsets of f16 scales, -1 where there is none */
+  int f16_at[2];               /* offsets of f16 scales, -1: none */
   int small_first, small_last; /* bytes that hold small scales */
 } every_type;
 
@@ -56,12 +56,12 @@ static inline size_t every_count(const every_type *t, every_set set) {
 
 static inline void every_put16(uint8_t *p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
 
-/* The f16 of iq1_m, which lies in the top nibbles of four words. */
+/* The f16 of iq1_m, which is split over the top nibbles of four words. */
 static inline void every_put_pieces(uint8_t *block, uint32_t v) {
   for (int i = 0; i < 4; i++) block[49 + 2 * i] = (uint8_t)((block[49 + 2 * i] & 15) | (v >> 4 * i & 15) << 4);
 }
 
-/* Scales that a file could hold: f16 of either sign between 2^-5 and 2^3. */
+/* Scales that a file could contain: f16 of either sign between 2^-5 and 2^3. */
 static inline void every_sane_scales(const every_type *t, every_set set, size_t block, uint8_t *out) {
   for (int i = 0; i < 2; i++) {
     uint32_t r = every_random(set, block, 1000 + (size_t)i);
@@ -93,7 +93,7 @@ static inline void every_block(const every_type *t, every_set set, size_t b, uin
   if (t->f16_at[1] >= 0) every_put16(out + t->f16_at[1], (uint32_t)b * 40503 & 0xffff); /* odd: all of them, too */
 }
 
-/* Of n values from number `first` of a set on: the order counts, the bits of a NaN do not. */
+/* A hash of n values, starting at number `first` of a set: sensitive to the order, not to the bits of a NaN. */
 static inline uint64_t every_hash(const float *v, size_t first, size_t n) {
   uint64_t sum = 0;
   for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* Random graphs: proposals and patterns. random_graph.h has the idea. */
+/* Random graphs: proposals and patterns; see random_graph.h. */
 #include "random_graph.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ typedef struct maker {
   rlx_graph *g;
   uint64_t random;
   RLX_ARRAY(uint8_t) exactness;
-  RLX_ARRAY(uint8_t) depth; /* of loose ops above: errors grow with it */
+  RLX_ARRAY(uint8_t) depth; /* number of inexact ops above: errors grow with it */
   uint32_t n_leaves;
 } maker;
 
@@ -163,7 +163,7 @@ static rlx_node random_leaf(maker *m) {
   return kind == 0 ? constant(m, dtype, shape) : leaf(m, kind < 3 ? RLX_OP_param : RLX_OP_input, dtype, shape);
 }
 
-/* A node of the graph, the later the likelier; of a type where want is not RLX_DTYPE_UNKNOWN. */
+/* A node of the graph, later ones more likely; of this type unless want is RLX_DTYPE_UNKNOWN. */
 static rlx_node pick(maker *m, rlx_dtype want) {
   uint32_t end = rlx_graph_end(m->g);
   for (int tries = 0; tries < 12; tries++) {
@@ -357,7 +357,7 @@ static rlx_node make_gather(maker *m) {
   return propose2(m, RLX_OP_gather, x, idx, &(rlx_attrs_gather){.axis = axis});
 }
 
-/* ---- patterns that passes look for ---- */
+/* ---- patterns that passes match ---- */
 
 static rlx_node make_matmul(maker *m) {
   rlx_node x = pick(m, RLX_F32);
@@ -382,7 +382,7 @@ static rlx_node make_matmul(maker *m) {
   return y;
 }
 
-/* A convolution, and behind it what idiom and fuse take in. */
+/* A convolution, followed by what idiom and fuse absorb. */
 static rlx_node make_conv(maker *m) {
   int64_t c = 1 + below(m, 3), o = 1 + below(m, 3), size = 1 + below(m, 4);
   rlx_node x = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(1, c, size, size + 1));
@@ -433,7 +433,7 @@ static rlx_node make_gate_up(maker *m) {
   return chance(m, 2) ? propose2(m, RLX_OP_mul, gate, up, NULL) : propose2(m, RLX_OP_mul, up, gate, NULL);
 }
 
-/* [b, h, s, d], or with b and h as one. */
+/* [b, h, s, d], or with b and h merged. */
 static rlx_node heads_leaf(maker *m, rlx_dims s, bool joined) {
   rlx_node x = leaf(m, RLX_OP_input, RLX_F32, s);
   return joined
@@ -451,7 +451,7 @@ static rlx_node make_attention(maker *m) {
   if (chance(m, 2)) scores = propose2(m, RLX_OP_mul, scores, scalar(m, RLX_F32, 0.25), NULL);
   if (joined) scores = propose1(m, RLX_OP_reshape, scores, &(rlx_attrs_reshape){.shape = RLX_DIMS(b, h, sq, sk)});
   if (chance(m, 2)) scores = propose2(m, RLX_OP_add, scores, leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(sq, sk)), NULL);
-  if (scores && chance(m, 3)) { /* a mask, and no -inf: of a row that sees nothing that makes NaN, attention zeros */
+  if (scores && chance(m, 3)) { /* a mask without -inf: a fully hidden row would be NaN, but zero in attention */
     rlx_node hidden[3] = {leaf(m, RLX_OP_input, RLX_BOOL, RLX_DIMS(b, 1, 1, sk)), scores, scalar(m, RLX_F32, -1e9)};
     scores = propose(m, RLX_OP_where, hidden, 3, NULL);
   }
@@ -459,9 +459,9 @@ static rlx_node make_attention(maker *m) {
   return propose2(m, RLX_OP_matmul, propose1(m, RLX_OP_softmax, scores, NULL), v, NULL);
 }
 
-/* ---- what exporters spell out ---- */
+/* ---- decompositions of exporters ---- */
 
-/* The result of an idiom may be rounded otherwise, though each of its ops is exact. */
+/* The result of an idiom may be rounded differently, though each of its ops is exact. */
 static rlx_node loosened(maker *m, rlx_node id) {
   if (id) m->exactness.v[id] |= LOOSE_FUSED;
   return id;
@@ -503,7 +503,8 @@ static rlx_node make_spelled_norm(maker *m) {
     propose2(m, RLX_OP_add, propose1(m, RLX_OP_reduce_mean, times(m, d, d), &last), scalar(m, RLX_F32, 0.5), NULL);
   if (!v) return RLX_NONE;
   uint8_t exactness = m->exactness.v[v];
-  m->exactness.v[v] = 0; /* a root amplifies errors, and so is refused what has some; of 0.5 and more it does not */
+  /* a root amplifies errors, so inexact inputs are excluded; for values of 0.5 and more it does not */
+  m->exactness.v[v] = 0;
   rlx_node root = propose1(m, RLX_OP_rsqrt, v, NULL);
   m->exactness.v[v] = exactness;
   if (root) m->exactness.v[root] |= exactness;
@@ -511,7 +512,7 @@ static rlx_node make_spelled_norm(maker *m) {
   return y && chance(m, 2) ? times(m, y, leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(s.v[s.n - 1]))) : y;
 }
 
-/* Element-wise ops between a transpose and its inverse; or a piece of a transposed tensor. */
+/* Element-wise ops between a transpose and its inverse; or a slice of a transposed tensor. */
 static rlx_node make_rotated(maker *m) {
   rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   rlx_dims s = type_of(m, x)->shape, perm = {.n = s.n}, back = {.n = s.n};
@@ -534,7 +535,7 @@ static rlx_node make_rotated(maker *m) {
   return propose1(m, RLX_OP_transpose, t, &(rlx_attrs_transpose){.perm = back});
 }
 
-/* A scale and a shift per channel behind a convolution of one pixel. */
+/* A scale and a shift per channel after a 1x1 convolution. */
 static rlx_node make_scaled_conv(maker *m) {
   int64_t channels = 1 + below(m, 3);
   rlx_node x = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(1, channels, 1 + below(m, 4), 1 + below(m, 4)));
@@ -572,9 +573,9 @@ static rlx_node make_twin(maker *m) {
   return twin;
 }
 
-/* ---- any op of the table: a conformance case as it is ---- */
+/* ---- any op of the table: a conformance case ---- */
 
-/* Cases that aim at the edge of the number range: what follows them would be all about overflow and cancellation. */
+/* Cases at the edge of the number range: what follows them would only test overflow and cancellation. */
 static bool is_extreme(const rlx_tensor *t) {
   for (size_t i = 0; !rlx_dtype_is_block(t->dtype) && t->dtype != RLX_C64 && i < rlx_tensor_count(t); i++)
     if (!(fabs(rlx_load(t, i)) <= 1000)) return true;
@@ -669,7 +670,7 @@ static rlx_node (*const makers[])(maker *) = {
   make_conv,          make_rotated,
 };
 
-/* Most of what nothing reads becomes an output (the rest is dead), and now and then a value from the middle. */
+/* Most unread values become outputs (the rest is dead), and sometimes an intermediate value. */
 static bool add_outputs(maker *m) {
   uint32_t end = rlx_graph_end(m->g), n = 0;
   bool *is_read = rlx_mem_calloc(end, sizeof *is_read);

@@ -1,13 +1,13 @@
 /* Random graphs for tests: seeded, valid by construction, mixed over the op table.
  *
- * A graph is grown by proposals: an op, inputs from what is there, attributes; inference decides whether the proposal
- * stands. Patterns that passes look for (bias and activation after a product, residual and norm, attention from its
- * primitives, norms and activations spelled out, a scale after a convolution, x * 1, twins, constant and weight-only parts, dead ends) are proposed as a whole, and so are conformance
- * cases, so that every op of the table comes up.
+ * A graph grows by proposals: an op, inputs from existing nodes, attributes; inference accepts or rejects the proposal.
+ * Patterns that passes match (bias and activation after a product, residual and norm, attention from its primitives,
+ * decomposed norms and activations, a scale after a convolution, x * 1, duplicates, constant and weight-only parts,
+ * dead nodes) are proposed as a whole, and so are conformance cases, so that every op of the table occurs.
  *
- * Each node knows how exactly passes must keep it: to the bit, or within a tolerance (it is downstream of something that
- * a pass may compute in another order or with fewer roundings). What is not exact is never fed to an op that jumps
- * (floor, compare, argmax, cast to int) or amplifies (log, division). */
+ * Each node has a required exactness: bit-exact, or within a tolerance (it depends on something that a pass may compute
+ * in another order or with fewer roundings). An inexact value is never an input of a discontinuous op (floor, compare,
+ * argmax, cast to int) or of one that amplifies errors (log, division). */
 #ifndef RLX_TESTS_RANDOM_GRAPH_H
 #define RLX_TESTS_RANDOM_GRAPH_H
 

@@ -54,7 +54,7 @@ static rlx_status copy_tensor(const rlx_tensor *t, rlx_tensor *out) {
 rlx_status expr_run(const char *leaves, const char *expr, rlx_tensor *y) {
   *y = (rlx_tensor){0};
   rlx_case_built b;
-  /* The op seeds the values, which are to be the same for every expression: so always the same op. */
+  /* The op seeds the values, which must be the same for every expression: so always the same op. */
   RLX_TRY(rlx_case_build(RLX_OP_custom, &(rlx_case){"test", leaves, expr}, &b));
   rlx_evaluator *e = NULL;
   rlx_tensor view;

@@ -43,14 +43,14 @@ rlx_status run_read(rlx_executable *e, const char *name, rlx_tensor *out) {
 static bool same_bits(const rlx_tensor *y, const rlx_tensor *r) {
   if (y->dtype != r->dtype || y->bytes != r->bytes) return false;
   if (memcmp(y->data, r->data, y->bytes) == 0) return true;
-  double error; /* no tolerance at all, but NaN is NaN whatever its bits, and 0 is -0: so ask for those bits as well */
+  double error; /* no tolerance, but NaN equals NaN and 0 equals -0: so the bits are compared as well */
   if (rlx_compare(y, r, (rlx_tolerance){.whole = 0}, &error)) return false;
   for (size_t i = 0; rlx_dtype_is_float(y->dtype) && i < rlx_tensor_count(y); i++)
     if (!signbit(rlx_load(y, i)) != !signbit(rlx_load(r, i)) && !isnan(rlx_load(r, i))) return false;
   return true;
 }
 
-/* Errors of sums are relative to their largest terms, so the tensor's largest value is the measure. */
+/* Errors of sums are relative to their largest terms, so the tolerance is relative to the tensor's largest value. */
 static rlx_status check_close(const rlx_tensor *y, const rlx_tensor *r) {
   double size = 1, error;
   double tol = r->dtype == RLX_F16 ? 1e-2 : r->dtype == RLX_BF16 ? 6e-2 : 1e-3;
@@ -95,7 +95,7 @@ static rlx_status run_both(rlx_executable *e, rlx_evaluator *want, const rlx_gra
   for (int i = 0; i < runs && !s; i++) {
     rlx_status wanted = rlx_evaluator_run(want);
     s = rlx_executable_run(e);
-    /* What the evaluator refuses is an index out of range. A GPU cannot say so: it reads zero and writes nothing. */
+    /* The evaluator rejects an index out of range. A GPU cannot report it: it reads zero and writes nothing. */
     if (wanted) s = s || is_gpu(e) ? RLX_OK : RLX_FAIL(RLX_INVALID, "the evaluator refuses and the session runs");
     else if (!s) s = run_compare(e, want, g, bits);
     if (s) rlx_fail_frame(s, "run %d", i);

@@ -1,4 +1,4 @@
-/* A session against the evaluator: the same graph, the same values, run after run, every output and every state compared.
+/* Compares a session with the evaluator: the same graph, the same values, run after run, every output and every state.
  *
  * Nothing here depends on the test harness. */
 #ifndef RLX_TESTS_RUN_CHECK_H
@@ -6,10 +6,10 @@
 
 #include "ir/graph.h"
 
-/* A session on a device by name, with so many threads (0: one per core). */
+/* A session on a device by name, with this number of threads (0: one per core). */
 rlx_status run_session(const char *device, uint32_t threads, rlx_session **out);
 
-/* The same in a test: one that has no such device is skipped. */
+/* The same in a test, which is skipped if there is no such device. */
 #define OPEN_SESSION(device, threads, out)                             \
   do {                                                                 \
     rlx_status open_status_ = run_session((device), (threads), (out)); \
@@ -22,10 +22,11 @@ rlx_status run_write_leaves(rlx_executable *e, const rlx_graph *g, const rlx_ten
 rlx_status run_set_leaves(rlx_evaluator *e, const rlx_graph *g, const rlx_tensor *leaves);
 /* A value by name, with memory of its own (rlx_tensor_deinit). */
 rlx_status run_read(rlx_executable *e, const char *name, rlx_tensor *out);
-/* Every output and state of both. bits: they are equal to the bit (but for which NaN); else close, as numbers of the size
- * of the largest. */
+/* Compares every output and state. bits: bit for bit (except NaN payloads); else close, relative to the largest
+ * value. */
 rlx_status run_compare(rlx_executable *e, const rlx_evaluator *want, const rlx_graph *g, bool bits);
-/* All of it: compiles g with options (NULL: the defaults), sets random leaves, runs `runs` times, compares each time. */
+/* The whole check: compiles g with options (NULL: the defaults), sets random leaves, runs `runs` times, compares each
+ * time. */
 rlx_status run_check(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options, uint64_t seed, int runs,
                      bool bits);
 

@@ -7,7 +7,7 @@
 
 enum { SPIRV_MAX_VARIANTS = 3 };
 
-/* NULL: it has not so many variants. Aborts where a kernel does not unpack. */
+/* NULL: there is no such variant. Aborts if a kernel cannot be unpacked. */
 const gpu_code *spirv_code(const gpu_kernel *k, uint32_t variant);
 
 #endif

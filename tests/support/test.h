@@ -1,8 +1,8 @@
-/* The test harness, whole: write `TEST(name) { CHECK(1 + 1 == 2); }`, include this file, and the program is complete.
+/* The test harness: write `TEST(name) { CHECK(1 + 1 == 2); }`, include this file, and the program is complete.
  *
- * A test registers itself before main. A check that fails names its place and returns from the function it stands in,
- * so a void helper that checks should be followed by `if (test_has_failed()) return;`. Several files that include this
- * may be linked into one program: the shared parts are weak symbols, of which the linker keeps one.
+ * A test registers itself before main. A failed check reports its location and returns from the enclosing function, so
+ * a void helper with checks should be followed by `if (test_has_failed()) return;`. Several files that include this may
+ * be linked into one program: the shared parts are weak symbols, of which the linker keeps one.
  *
  *   test_str             runs all tests      test_str -v        a line for each, also when it passes
  *   test_str quoted      only tests with "quoted" in their name
@@ -19,7 +19,7 @@
 
 #include "rlx/rlx.h"
 
-/* 1 where the program is slow and takes far more memory than usual. */
+/* 1 if the program is slow and takes far more memory than usual. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TEST_IS_SANITIZED 1
 #elif defined(__has_feature)
@@ -61,8 +61,7 @@ static inline void test_add(test_case *test) {
   test_all.last = test;
 }
 
-/* A guard against hangs and against work that grows with a square, never a measure. A machine slower than any known sets
- * RLX_TEST_TIME to a factor. */
+/* A guard against hangs and quadratic work, never a measurement. A very slow machine sets RLX_TEST_TIME to a factor. */
 static inline unsigned test_hang_seconds(void) {
   const char *factor = getenv("RLX_TEST_TIME");
   return (unsigned)(600 * (factor && atof(factor) > 0 ? atof(factor) : 1));
@@ -70,7 +69,7 @@ static inline unsigned test_hang_seconds(void) {
 
 static inline bool test_has_failed(void) { return test_all.result == TEST_FAILED; }
 
-/* Ends the line for the current test; the first word on the result stands. */
+/* Ends the line for the current test; the first result stands. */
 __attribute__((format(printf, 4, 5))) static inline void test_report(test_result result, const char *file, int line,
                                                                      const char *fmt, ...) {
   if (test_all.result != TEST_PASSED) return;
@@ -116,7 +115,7 @@ __attribute__((format(printf, 4, 5))) static inline void test_report(test_result
     if (check_status_ != RLX_OK) FAIL("%s: %s: %s", #status_expr, rlx_status_name(check_status_), rlx_message()); \
   } while (0)
 
-/* Fails with this very code, and a message that holds `part`. */
+/* Must fail with exactly this code and a message that contains `part`. */
 #define CHECK_FAILS(status_expr, code, part)                                                                          \
   do {                                                                                                                \
     rlx_status check_status_ = (status_expr);                                                                         \
@@ -135,7 +134,7 @@ __attribute__((weak)) int main(int argc, char **argv) {
     if (strcmp(argv[i], "-v") == 0) is_verbose = true;
     else filter = argv[i];
   }
-  /* By lines, so that what was said is out before a crash, and a forked child has nothing to repeat. */
+  /* Line-buffered, so that output is written before a crash, and a forked child has nothing to repeat. */
   setvbuf(stdout, NULL, _IOLBF, 0);
   unsigned count[TEST_RESULT_COUNT] = {0};
   for (test_case *test = test_all.first; test; test = test->next) {

@@ -1,5 +1,5 @@
-/* See the header. Everything is bounded here, since the text may ask for anything: a graph runs only if all its tensors
- * together are small, and a run stops after a number of nodes, since loops need not end. */
+/* See the header. Everything is bounded, because the text may request anything: a graph runs only if all its tensors
+ * together are small, and a run stops after a number of nodes, because loops need not terminate. */
 #include "text_check.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static bool is_small(const rlx_graph *g, size_t *elements, size_t *nodes) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
     const rlx_op_table_row *row = rlx_op_table_get(n->op);
     size_t count = 1;
-    for (int i = 0; i < n->type.shape.n; i++) { /* not rlx_dims_count: 0 elements may hide a huge size behind it */
+    for (int i = 0; i < n->type.shape.n; i++) { /* not rlx_dims_count: a size of 0 may hide a huge one */
       if (n->type.shape.v[i] > MAX_ELEMENTS) return false;
       count *= n->type.shape.v[i] ? (size_t)n->type.shape.v[i] : 1;
       if (count > MAX_ELEMENTS) return false;
@@ -39,7 +39,7 @@ static bool count_down(void *user) {
   return *left == 0 || --*left == 0;
 }
 
-/* Leaves of the run: small numbers that follow from the name, so that both runs see the same. */
+/* Leaves of the run: small numbers that depend on the name, so that both runs see the same. */
 static void fill_leaf(void *user, const char *name, rlx_tensor *t) {
   (void)user;
   unsigned char *data = t->data;

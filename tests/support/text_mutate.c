@@ -1,6 +1,5 @@
-/* See the header. The one idea: a mutation that the parser refuses at its first letter tests little, so words are
- * replaced by words of their own kind, and whole lines are moved; what comes out is wrong in the ways that people and
- * programs are wrong. */
+/* See the header. A mutation that the parser rejects at its first letter tests little, so words are replaced by words
+ * of their own kind, and whole lines are moved: the result is wrong in the ways that users and programs are wrong. */
 #include "text_mutate.h"
 
 #include <string.h>
@@ -23,8 +22,9 @@ static const char *random_number(uint64_t *random) {
     "0", "1", "2", "3", "4", "5", "-1", "-2", "-3", "7", "8", "0.5", "-0", "1e-5", "0.12345678901234567"};
   /* clang-format off */
   static const char *const edges[] = {
-    "16", "255", "4096", "65536", "2147483647", "2147483648", "4294967296", "9223372036854775807", "-9223372036854775808",
-    "4611686018427387904", "-9223372036853727233", "1e300", "1e999", "nan", "inf", "-inf", "3.0", "1e-320", "00", "true"};
+    "16", "255", "4096", "65536", "2147483647", "2147483648", "4294967296", "9223372036854775807",
+    "-9223372036854775808", "4611686018427387904", "-9223372036853727233", "1e300", "1e999", "nan", "inf", "-inf",
+    "3.0", "1e-320", "00", "true"};
   /* clang-format on */
   return random_below(random, 3) ? PICK(small) : PICK(edges);
 }
@@ -33,12 +33,13 @@ static const char *random_op(uint64_t *random) {
   return rlx_op_table_get((rlx_op)(1 + random_below(random, RLX_OP_COUNT - 1)))->name;
 }
 
-/* A word to stand in place of another: mostly one of its kind, or the parser would refuse nearly all. */
+/* A replacement for a word: mostly of its own kind, otherwise the parser would reject nearly all. */
 static const char *random_word(const char *old, size_t n, uint64_t *random) {
   /* clang-format off */
   static const char *const words[] = {
-    "B", "?", "_", "output", "symbols", "graph", "hex", "[]", "[0]", "[1]", "[2,3]", "[0,0]", "[-1]", "[1,1,1,1,1,1,1,1]",
-    "\"x\"", "\"\"", "%1", "%2", "%x", "", ";", ",", "{", "}", "(", ")", "true", "false", "axis=0", "{axis=0}", "# "};
+    "B", "?", "_", "output", "symbols", "graph", "hex", "[]", "[0]", "[1]", "[2,3]", "[0,0]", "[-1]",
+    "[1,1,1,1,1,1,1,1]", "\"x\"", "\"\"", "%1", "%2", "%x", "", ";", ",", "{", "}", "(", ")", "true", "false",
+    "axis=0", "{axis=0}", "# "};
   /* clang-format on */
   char name[64] = {0};
   if (n < sizeof name) memcpy(name, old, n);
@@ -53,7 +54,7 @@ static const char *random_word(const char *old, size_t n, uint64_t *random) {
   return row->n_attrs ? row->attrs[random_below(random, row->n_attrs)].name : random_op(random);
 }
 
-/* Leaves out the types of results, which are only checked: a changed op or number would nearly always contradict them. */
+/* Removes the types of results, which are only checked: a changed op or number would nearly always contradict them. */
 static size_t drop_types(char *text, size_t bytes) {
   size_t to = 0;
   for (size_t from = 0; from < bytes;) {
@@ -110,7 +111,7 @@ static span random_span(const char *text, size_t bytes, bool lines, uint64_t *ra
   return (span){from, to - from};
 }
 
-/* text[s.at .. s.at + s.n) becomes with[0 .. n); `with` may lie inside text. */
+/* Replaces text[s.at .. s.at + s.n) by with[0 .. n); `with` may lie inside text. */
 static size_t replace(char *text, size_t bytes, size_t cap, span s, const char *with, size_t n) {
   char kept[512];
   if (n > sizeof kept) n = sizeof kept;
@@ -136,7 +137,7 @@ static size_t mutate_once(char *text, size_t bytes, size_t cap, const char *othe
     return replace(text, bytes, cap, (span){s.at, 0}, other + from.at, from.n);
   }
   char byte = (char)random_below(random, 256);
-  span at = {random_below(random, bytes), 0}; /* one call at a time: the order of arguments is the compiler's */
+  span at = {random_below(random, bytes), 0}; /* one call at a time: the evaluation order of arguments is unspecified */
   if (bytes) at.n = random_below(random, 2);
   uint32_t n = random_below(random, 2);
   return replace(text, bytes, cap, at, &byte, n);
