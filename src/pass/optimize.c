@@ -99,7 +99,7 @@ rlx_status rlx_optimize_check(const rlx_optimize_options *options) {
 static rlx_status begin_origin(const rlx_graph *g, rlx_optimized *out) {
   out->n_origin = rlx_graph_end(g);
   out->origin = rlx_mem_calloc(out->n_origin, sizeof *out->origin);
-  if (!out->origin) return RLX_FAIL(RLX_NO_MEMORY, "following %u nodes", (unsigned)out->n_origin);
+  if (!out->origin) return RLX_FAIL(RLX_NO_MEMORY, "mapping %u nodes", (unsigned)out->n_origin);
   for (rlx_node id = 0; id < out->n_origin; id++) out->origin[id] = id;
   return RLX_OK;
 }

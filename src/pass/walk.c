@@ -8,7 +8,7 @@ rlx_status rlx_walk_init(const rlx_graph *in, rlx_graph *out, rlx_walk *w) {
   if (w->map && w->uses) w->inputs = rlx_mem_calloc((size_t)rlx_graph_count_uses(in, w->uses) + 1, sizeof *w->inputs);
   if (w->inputs) return RLX_OK;
   rlx_walk_deinit(w);
-  return RLX_FAIL(RLX_NO_MEMORY, "walking %u nodes", (unsigned)end);
+  return RLX_FAIL(RLX_NO_MEMORY, "traversing %u nodes", (unsigned)end);
 }
 
 void rlx_walk_deinit(rlx_walk *w) {

@@ -114,7 +114,7 @@ rlx_status rlx_plan_check_inside(const checker *c, const rlx_window *w) {
   if (w->segment == RLX_SEGMENT_STATE) size = c->bytes[p->states[w->block]];
   if (w->segment == RLX_SEGMENT_SCRATCH) size = p->scratch[w->block];
   if (w->offset > size || w->bytes > size - w->offset)
-    return RLX_FAIL(RLX_INVALID, "a window of %llu bytes at %llu leaves its block of %llu",
+    return RLX_FAIL(RLX_INVALID, "a window of %llu bytes at %llu exceeds its block of %llu",
                     (unsigned long long)w->bytes, (unsigned long long)w->offset, (unsigned long long)size);
   return RLX_OK;
 }
@@ -146,7 +146,7 @@ bool rlx_plan_check_holds(checker *c, const rlx_window *w, rlx_node v, check_ran
 
 rlx_status rlx_plan_check_value_at(checker *c, const rlx_window *w, rlx_node v) {
   check_range other;
-  if (w->segment == RLX_SEGMENT_NONE) return RLX_FAIL(RLX_INVALID, "the value of node %u has no place", (unsigned)v);
+  if (w->segment == RLX_SEGMENT_NONE) return RLX_FAIL(RLX_INVALID, "the value of node %u has no location", (unsigned)v);
   if (w->bytes != c->bytes[v])
     return RLX_FAIL(RLX_INVALID, "a window of %llu bytes stands for node %u, which has %llu",
                     (unsigned long long)w->bytes, (unsigned)v, (unsigned long long)c->bytes[v]);
@@ -261,22 +261,22 @@ static rlx_status make_maps(checker *c) {
 /* ---- locations and storages ---- */
 
 /* Checks the location of a value: it has one exactly if it is live, of its size; leaves are in their own slots. */
-static rlx_status check_place(const checker *c, rlx_node id) {
+static rlx_status check_location(const checker *c, rlx_node id) {
   const rlx_plan *p = c->p;
   const rlx_window *w = &p->at[id];
   rlx_op op = rlx_graph_at(c->g, id)->op;
   if (!c->is_needed[id])
-    return w->segment == RLX_SEGMENT_NONE ? RLX_OK : RLX_FAIL(RLX_INVALID, "nothing needs it, but it has a place");
+    return w->segment == RLX_SEGMENT_NONE ? RLX_OK : RLX_FAIL(RLX_INVALID, "it is dead but has a location");
   RLX_TRY(rlx_plan_check_inside(c, w));
   if (w->bytes != c->bytes[id])
-    return RLX_FAIL(RLX_INVALID, "it has %llu bytes, its place %llu", (unsigned long long)c->bytes[id],
+    return RLX_FAIL(RLX_INVALID, "it has %llu bytes, its location %llu", (unsigned long long)c->bytes[id],
                     (unsigned long long)w->bytes);
   if (is_weight_op(op) && (w->segment != RLX_SEGMENT_WEIGHTS || p->weights[w->block] != id))
-    return RLX_FAIL(RLX_INVALID, "it does not lie in its slot");
+    return RLX_FAIL(RLX_INVALID, "it is not in its slot");
   if (op == RLX_OP_state && w->segment == RLX_SEGMENT_STATE && p->states[w->block] != id)
-    return RLX_FAIL(RLX_INVALID, "it lies in the slot of another");
+    return RLX_FAIL(RLX_INVALID, "it is in another value's slot");
   if (op == RLX_OP_input && w->segment != RLX_SEGMENT_SCRATCH)
-    return RLX_FAIL(RLX_INVALID, "an input lies outside of scratch");
+    return RLX_FAIL(RLX_INVALID, "an input is not in scratch");
   return RLX_OK;
 }
 
@@ -295,7 +295,7 @@ static rlx_status check_storage(const checker *c, size_t i) {
   const rlx_window *at = &c->p->at[s->node];
   if (s->node && at->segment == RLX_SEGMENT_SCRATCH &&
       (at->block != w->block || at->offset < w->offset || at->offset + at->bytes > w->offset + w->bytes))
-    return RLX_FAIL(RLX_INVALID, "node %u, whose name it has, lies elsewhere", (unsigned)s->node);
+    return RLX_FAIL(RLX_INVALID, "node %u, which it is named after, is elsewhere", (unsigned)s->node);
   return RLX_OK;
 }
 
@@ -334,8 +334,8 @@ static rlx_status check_static(checker *c) {
   const rlx_plan *p = c->p;
   RLX_TRY(check_slots(c));
   for (rlx_node id = 1; id < rlx_graph_end(c->g); id++)
-    RLX_TRY_AT(check_place(c, id), "node %u (%s)", (unsigned)id, rlx_op_table_get(rlx_graph_at(c->g, id)->op)->name);
-  if (p->at[0].segment != RLX_SEGMENT_NONE) return RLX_FAIL(RLX_INVALID, "no node has a place");
+    RLX_TRY_AT(check_location(c, id), "node %u (%s)", (unsigned)id, rlx_op_table_get(rlx_graph_at(c->g, id)->op)->name);
+  if (p->at[0].segment != RLX_SEGMENT_NONE) return RLX_FAIL(RLX_INVALID, "no node has a location");
   for (size_t i = 0; i < p->n_storages; i++) RLX_TRY_AT(check_storage(c, i), "storage %zu", i);
   RLX_TRY(check_sizes(c));
   for (size_t i = 0; i < p->n_steps; i++) RLX_TRY_AT(rlx_plan_check_step_form(c, &p->steps[i]), "step %zu", i);

@@ -48,12 +48,12 @@ static rlx_status check_results_form(const checker *c, const rlx_step *s) {
     if (!id || id >= rlx_graph_end(c->g) || !c->is_needed[id] || !c->bytes[id])
       return RLX_FAIL(RLX_INVALID, "computes node %u, which nothing needs", (unsigned)id);
     if (i && !rlx_node_is_sibling(n, rlx_graph_at(c->g, id)))
-      return RLX_FAIL(RLX_INVALID, "nodes %u and %u are not made by one execution", (unsigned)s->node, (unsigned)id);
+      return RLX_FAIL(RLX_INVALID, "nodes %u and %u are not results of one execution", (unsigned)s->node, (unsigned)id);
     RLX_TRY(check_bound(c, &s->out[i], id, "the result"));
     /* The old value of a state that is an output ends up in a copy, which is checked after the last step. */
     bool is_kept = c->replaced[id] && c->p->at[id].segment == RLX_SEGMENT_SCRATCH;
     if (!is_kept && !is_equal(&s->out[i], &c->p->at[id]))
-      return RLX_FAIL(RLX_INVALID, "node %u is written elsewhere than where it is said to lie", (unsigned)id);
+      return RLX_FAIL(RLX_INVALID, "node %u is not written at its location", (unsigned)id);
   }
   return RLX_OK;
 }
@@ -85,7 +85,7 @@ rlx_status rlx_plan_check_step_form(const checker *c, const rlx_step *s) {
 
 /* ---- the device's needs ---- */
 
-static rlx_node_needs ask_needs(const checker *c, rlx_node id) {
+static rlx_node_needs query_needs(const checker *c, rlx_node id) {
   const rlx_op_table_row *row = rlx_op_table_get(rlx_graph_at(c->g, id)->op);
   rlx_node_needs needs = {.native = !c->o.needs};
   if (c->o.needs) c->o.needs(c->o.needs_user, c->g, id, &needs);
@@ -109,8 +109,7 @@ static rlx_status check_overlaps(const checker *c, const rlx_step *s, const rlx_
   for (uint32_t k = 0; k < s->n_out; k++) {
     for (uint32_t i = 0; i < s->n_in; i++)
       if (!is_none(&s->in[i]) && overlap(&s->in[i], &s->out[k]) && (k || !may_overlap(c, s, i, needs)))
-        return RLX_FAIL(RLX_INVALID, "result %u is written over input %u, which it may not take over", (unsigned)k,
-                        (unsigned)i);
+        return RLX_FAIL(RLX_INVALID, "result %u overwrites input %u, which is not permitted", (unsigned)k, (unsigned)i);
     for (uint32_t i = 0; i < k; i++)
       if (overlap(&s->out[i], &s->out[k])) return RLX_FAIL(RLX_INVALID, "two results overlap");
     if (overlap(&s->out[k], &s->work)) return RLX_FAIL(RLX_INVALID, "the workspace overlaps a result");
@@ -122,10 +121,10 @@ static rlx_status check_overlaps(const checker *c, const rlx_step *s, const rlx_
 }
 
 static rlx_status check_needs(const checker *c, const rlx_step *s) {
-  rlx_node_needs needs = ask_needs(c, s->node);
+  rlx_node_needs needs = query_needs(c, s->node);
   if (s->host == needs.native)
-    return RLX_FAIL(RLX_INVALID, "it is the %s's, but the device says %s", s->host ? "host" : "device",
-                    needs.native ? "that it runs it" : "that it cannot");
+    return RLX_FAIL(RLX_INVALID, "it is a step of the %s, but the device %s it", s->host ? "host" : "device",
+                    needs.native ? "runs" : "does not run");
   if (s->work.bytes != needs.work_bytes)
     return RLX_FAIL(RLX_INVALID, "it has a workspace of %llu bytes and needs %llu", (unsigned long long)s->work.bytes,
                     (unsigned long long)needs.work_bytes);
@@ -173,7 +172,7 @@ static rlx_status check_read(checker *c, const rlx_step *s, uint32_t i, size_t a
   RLX_TRY(rlx_plan_check_in_storage(c, &s->in[i], at));
   return is_equal(&s->in[i], &c->p->at[id]) || from == RLX_OP_state || rlx_op_is_update(from)
            ? RLX_OK
-           : RLX_FAIL(RLX_INVALID, "node %u is read elsewhere than where it is said to lie", (unsigned)id);
+           : RLX_FAIL(RLX_INVALID, "node %u is not read at its location", (unsigned)id);
 }
 
 rlx_status rlx_plan_check_step(checker *c, const rlx_step *s, size_t at) {

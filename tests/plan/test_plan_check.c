@@ -432,7 +432,7 @@ TEST(a_plan_is_checked_against_the_options) {
   CHECK_OK(rlx_plan_build(g, NULL, &p));
   CHECK(p->n_in_place > 0);
   CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.switches = RLX_SWITCH_NO_IN_PLACE}), RLX_INVALID,
-              "may not take over");
+              "which is not permitted");
   CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.switches = RLX_SWITCH_KEEP_VALUES}), RLX_INVALID,
               "the plan is wrong");
   CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.needs = needs_work}), RLX_INVALID, "the plan is wrong");
