@@ -47,7 +47,7 @@ rlx_status gpu_codes_init(gpu_codes *c, const gpu_pack *column, const gpu_caps *
 #define GPU_FEATURE(name, has) c->features |= (has) ? 1u << GPU_FEATURE_##name : 0;
 #include "gpu/features.def"
 #undef GPU_FEATURE
-  if (pthread_mutex_init(&c->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "a mutex");
+  if (pthread_mutex_init(&c->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "kernel cache: a mutex");
   c->has_lock = true;
   return RLX_OK;
 }

@@ -8,7 +8,7 @@ typedef enum gpu_fold_op { GPU_FOLD_SUM, GPU_FOLD_PROD, GPU_FOLD_MAX, GPU_FOLD_M
 
 typedef struct gpu_fold {
   gpu_fold_op op;
-  uint32_t neutral[2]; /* the bits of the neutral element, in the type the kernels reduce in */
+  uint32_t neutral[2]; /* the neutral accumulator, as defined in kernels/fold.kh */
 } gpu_fold;
 
 gpu_fold gpu_fold_of(gpu_fold_op op, rlx_dtype t);
@@ -17,8 +17,8 @@ gpu_fold gpu_fold_of(gpu_fold_op op, rlx_dtype t);
  * write to work memory and gpu_convert converts the result. */
 rlx_dtype gpu_fold_written(rlx_dtype t);
 
-/* The axes of a reduction, in items (an item is one element or a vector): kept axes and reduced axes, at most four of
- * each, outermost first, padded in front with sizes of 1. Strides (kept_step, step) are in items. */
+/* The axes of a reduction, in items (an item is one element, or a word of narrow ones): kept and reduced axes, at most
+ * four of each, outermost first, padded in front with sizes of 1. Strides (kept_step, step) are in items. */
 typedef struct gpu_fold_axes {
   uint32_t lines, n; /* results; items reduced into each */
   uint32_t kept[4], kept_step[4], size[4], step[4];

@@ -117,8 +117,8 @@ void gpu_emit(gpu_lowering *l, const gpu_launch *d) {
   gpu_dispatch out = {.kernel = k, .groups = d->groups, .group_size = d->group_size, .cost = d->cost};
   if (!out.group_size) out.group_size = l->caps->max_group < 128 ? l->caps->max_group : 128;
   if (out.group_size > l->caps->max_group) {
-    l->status = RLX_FAIL(RLX_INVALID, "kernel %s: a group of %u where the device has at most %u", k->name,
-                         (unsigned)out.group_size, (unsigned)l->caps->max_group);
+    l->status = RLX_FAIL(RLX_INVALID, "kernel %s: expected a group of at most %u, got %u", k->name,
+                         (unsigned)l->caps->max_group, (unsigned)out.group_size);
     return;
   }
   if (constants_bytes) memcpy(out.constants, d->constants, constants_bytes);
@@ -230,7 +230,7 @@ rlx_status gpu_bind(const gpu_window *w, const rlx_bound_step *step, const rlx_b
     case GPU_RUN: of = run; break;
   }
   if (!of || !of->block || w->offset > of->bytes || w->bytes > of->bytes - w->offset)
-    return RLX_FAIL(RLX_INVALID, "a window of %llu bytes at %llu is not inside its tensor of %llu",
+    return RLX_FAIL(RLX_INVALID, "a window of %llu bytes at offset %llu exceeds its tensor of %llu bytes",
                     (unsigned long long)w->bytes, (unsigned long long)w->offset,
                     (unsigned long long)(of && of->block ? of->bytes : 0));
   *out = (rlx_bound){of->block, of->offset + w->offset, w->bytes};

@@ -12,5 +12,5 @@ rlx_status gpu_repack(uint32_t layout, const rlx_type *type, bool to_layout, con
                       rlx_pool *pool) {
   if (layout == GPU_LAYOUT_TRANSPOSED) return gpu_transposed_repack(type, to_layout, src, dst);
   if (layout == GPU_LAYOUT_PLANES) return gpu_planes_repack(type, to_layout, src, dst, pool);
-  return RLX_FAIL(RLX_INVALID, "there is no weight layout %u", (unsigned)layout);
+  return RLX_FAIL(RLX_INVALID, "unknown weight layout %u", (unsigned)layout);
 }

@@ -278,7 +278,7 @@ static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows,
 
 /* Up to a number of keys, a second dispatch takes longer than one workgroup that iterates over all of them. Such a
  * workgroup is large, and rows share one only if there are more workgroups than units. */
-static bool takes_whole(const gpu_lowering *l, const attention *a, decode *t) {
+static bool fits_one_dispatch(const gpu_lowering *l, const attention *a, decode *t) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   bool is_short = a->n_keys <= tuned->attention_whole_keys || a->window - 1 < tuned->attention_whole_keys;
   if (!is_short || gpu_has_in(l, SINKS) || l->caps->choices.attention.groups_per_unit) return false;
@@ -294,7 +294,7 @@ static bool takes_whole(const gpu_lowering *l, const attention *a, decode *t) {
 static bool lower_decode(gpu_lowering *l, attention *a) {
   if (!a->by_16_bytes || a->rows > 16 || a->dv == 0) return false;
   decode t = {0};
-  bool whole = takes_whole(l, a, &t);
+  bool whole = fits_one_dispatch(l, a, &t);
   uint32_t rows = whole ? t.rows : smaller(power_of_2_from(a->rows), 8);
   while (!whole && rows && !decode_fits(l->caps, a, rows, 128, &t)) rows /= 2;
   if (!rows) return false;

@@ -43,7 +43,7 @@ static bool fits(const gpu_caps *caps, const product_narrow *s) {
 }
 
 /* Whether the kernels support the operands. */
-static bool can(const gpu_lowering *l, const gpu_product *p, bool has_units) {
+static bool supports(const gpu_lowering *l, const gpu_product *p, bool has_units) {
   const kind of = kind_of(gpu_tuned(l->caps), p->b_type);
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
   return has_units && vectors && p->m >= MIN_ROWS && p->m <= MAX_ROWS && fits(l->caps, &of.shape) &&
@@ -64,7 +64,7 @@ bool gpu_product_is_narrow(const gpu_lowering *l, const gpu_product *p) {
   bool bf16 = (p->b_type == RLX_BF16 || p->b_type == RLX_F32) && l->caps->has_coopmat_bf16;
   if (p->b_type == RLX_F32 && gpu_is_exact(l)) return false;
   bool types = p->a_type == p->b_type || (p->a_type == RLX_F32 && !gpu_is_exact(l));
-  return types && can(l, p, half || bf16) && is_worth_it(l->caps, p);
+  return types && supports(l, p, half || bf16) && is_worth_it(l->caps, p);
 }
 
 bool gpu_product_narrow_blocks(const gpu_lowering *l, const gpu_product *p) {

@@ -303,7 +303,7 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_
 
 static bool is_empty(const gpu_product *p) { return p->m == 0 || p->n == 0 || gpu_product_batches(p) == 0; }
 
-static product few_rows(const gpu_product *p, uint32_t w) {
+static product skinny_product(const gpu_product *p, uint32_t w) {
   return (product){.m = p->m,
                    .n = p->n,
                    .k = p->k,
@@ -322,7 +322,7 @@ static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
   p->b_type = gpu_in_type(l, w)->dtype;
   p->b = gpu_in(l, w);
   if (is_empty(p)) return;
-  product skinny = few_rows(p, w);
+  product skinny = skinny_product(p, w);
   bool is_block = rlx_dtype_is_block(p->b_type), narrow = is_block && takes_narrow(l, p, w),
        takes = is_block && !narrow && p->n_axes == 0 && takes_matvec(l, &skinny, p->trans_b);
   if (is_block && !takes) gpu_product_norm_first(l, p);
@@ -348,7 +348,7 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l, const gpu_fused_product *f) {
   gpu_product gate = gpu_product_of(l, 0, 1, f->trans_b);
   if (is_empty(&gate)) return;
   gpu_product_norm(l, &gate, 3, f->norm, f->eps);
-  product both = few_rows(&gate, 1);
+  product both = skinny_product(&gate, 1);
   both.v = 2, both.act = f->act;
   gpu_product up = gate;
   up.b_type = gpu_in_type(l, 2)->dtype;
@@ -382,7 +382,7 @@ void gpu_lower_grouped_blocks(gpu_lowering *l) {
                    .y = gpu_out(l)};
   gpu_experts e = {.index = gpu_in(l, 2), .index_type = idx->dtype, .n_experts = (uint32_t)w->shape.v[0]};
   if (is_empty(&p)) return;
-  product skinny = few_rows(&p, 1);
+  product skinny = skinny_product(&p, 1);
   skinny.idx = idx, skinny.idx_window = e.index, skinny.experts = e.n_experts;
   bool is_skinny = p.m <= tuned->block_expert_rows_in_all || p.m / tuned->block_expert_rows <= e.n_experts;
   if (is_skinny && takes_matvec(l, &skinny, p.trans_b)) {

@@ -45,7 +45,7 @@ static void narrow(gpu_code *code) {
 rlx_status gpu_unpack(const unsigned char *bytes, size_t n_bytes, gpu_code *out) {
   *out = (gpu_code){0};
   const uint32_t head = n_bytes < PACK_HEAD_BYTES ? UINT32_MAX : read_u32(bytes), n = head & ~PACK_IS_TEXT;
-  if (n > PACK_MAX_SYMBOLS) return RLX_FAIL(RLX_INVALID, "packed kernel: %zu bytes with no head", n_bytes);
+  if (n > PACK_MAX_SYMBOLS) return RLX_FAIL(RLX_INVALID, "packed kernel: %zu bytes without a valid head", n_bytes);
   const uint32_t slot_bits = pack_slot_bits(n);
   gpu_code code = {.words = rlx_mem_alloc((n + (size_t)1) * sizeof(uint32_t)), .n = n};
   uint32_t *odds = rlx_mem_alloc(sizeof *odds << PACK_ODDS_BITS);
