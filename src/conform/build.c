@@ -10,8 +10,8 @@
 #include "ref/eval.h"
 
 enum { MAX_INPUTS = 32 };
+
 /* One "name: dtype[sizes] generator" as slices of the source text. */
-/* One "name: dtype[sizes] generator" as pieces of the source text. */
 typedef struct input_spec {
   const char *kind; /* "input", "param", "state" */
   const char *name, *type, *generator;

@@ -15,8 +15,8 @@ static rlx_status refuse(rlx_custom_call *call, const char *why) {
   strncpy(call->message, why, sizeof call->message - 1);
   return RLX_INVALID;
 }
+
 /* The config is the scale as a number; empty means 1. */
-/* The config is the scale as a number; none means 1. */
 static bool read_scale(const rlx_custom_call *call, double *scale) {
   *scale = 1;
   return !*call->config || rlx_text_to_double(call->config, strlen(call->config), scale);

@@ -15,8 +15,8 @@ typedef struct arguments {
   size_t n;
   uint64_t random;
 } arguments;
+
 /* Fills a tensor of scalar elements (c64 counts as twice as many f32). */
-/* Fills a tensor of plain elements (c64 is seen as twice as many f32). */
 typedef void (*fill_fn)(rlx_tensor *t, size_t count, arguments *a);
 
 static void fill_range(rlx_tensor *t, size_t count, arguments *a) {

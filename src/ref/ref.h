@@ -42,11 +42,11 @@ double rlx_ref_activate(int32_t act, double x);
 /* Input i, or NULL if absent or past the end. */
 static inline const rlx_tensor *rlx_ref_in(const rlx_ref_call *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
 
+/* Visits between two polls: some milliseconds where a visit is a call of pow. */
+#define RLX_REF_TICK ((size_t)1 << 16)
 /* The condition of a kernel's loops. Counts the elements that the next iteration visits, and polls the budget now and
  * then. After a stop it stays false, so that all loops end. A stopped kernel returns RLX_OK; the caller checks the
  * budget. Scratch memory is zeroed, so an incomplete table of offsets still holds valid offsets. */
-/* Visits between two polls: some milliseconds where a visit is a call of pow. */
-#define RLX_REF_TICK ((size_t)1 << 16)
 bool rlx_ref_tick(rlx_ref_call *c);
 static inline bool rlx_ref_continues(rlx_ref_call *c, size_t visits) {
   c->visits += visits;
