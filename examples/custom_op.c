@@ -1,12 +1,12 @@
-/* An op of your own: a name, a rule for the result's type, a kernel. From then on it is an op like any other: builders
- * and the text form name it, and passes keep it where it is.
+/* A custom op: a name, a type rule, a kernel. Once registered it is an op like any other: builders and the text form
+ * refer to it by name, and passes leave it in place.
  *
  * The op here is a running mean over the last axis: y[i] = mean(x[0] .. x[i]). */
 #include <rlx/rlx.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Sees the inputs without data; a size may be unknown yet, and is then copied like any other. */
+/* Gets the inputs without data. A size may still be unknown; it is copied like any other. */
 static rlx_status running_mean_type(rlx_custom_call *call) {
   if (call->n_inputs != 1 || call->inputs[0]->dtype != RLX_F32 || call->inputs[0]->shape.n < 1) {
     snprintf(call->message, sizeof call->message, "takes one f32 tensor of rank 1 or more");
@@ -31,7 +31,7 @@ static rlx_status running_mean(rlx_custom_call *call) {
   return RLX_OK;
 }
 
-/* The text form reaches it by name; it may stand among other ops. */
+/* The text form refers to the op by name, among other ops. */
 static const char text[] = "graph {\n"
                            "  %1 = input \"x\" : f32[2,4]\n"
                            "  %2 = custom(%1) {name=\"example.running_mean\"}\n"
@@ -50,7 +50,7 @@ int main(void) {
   rlx_status s = rlx_custom_register(&desc);
   if (!s) s = rlx_graph_parse(text, strlen(text), &g);
   if (!s) s = rlx_session_create(NULL, &session);
-  if (!s) s = rlx_compile(session, g, NULL, &program); /* the kernel is a host step between the device's own */
+  if (!s) s = rlx_compile(session, g, NULL, &program); /* the kernel runs as a host step between device steps */
   rlx_named_tensor input = {"x", {RLX_F32, RLX_DIMS(2, 4), {x}, sizeof x}},
                    output = {"y", {.data = y, .bytes = sizeof y}};
   if (!s) s = rlx_run(program, &input, 1, &output, 1);

@@ -1,8 +1,8 @@
-/* A language model in a program: load it, ask it something, print the answer as it comes.
+/* A language model in a program: loads it, asks a question, prints the answer as it is generated.
  *
  *   lm_generate MODEL [QUESTION]
  *
- * Without a model it says how to get one. */
+ * Without a model it prints how to get one. */
 #include <rlx/lm.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* A multi-layer perceptron whose batch size is open: one compile, runs of any size, weights loaded once.
+/* A multi-layer perceptron with an open batch size: one compile, runs of any size, weights loaded once.
  *
- * Each new batch size is compiled at its first run and kept; the weights are shared by all of them. */
+ * Each new batch size is compiled at its first run and cached; all share the weights. */
 #include <math.h>
 #include <rlx/rlx.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 enum { IN = 64, HIDDEN = 128, OUT = 10 };
 
 static rlx_node layer(rlx_graph *g, rlx_node x, const char *weight, const char *bias, int64_t in, int64_t out) {
-  rlx_node w = rlx_op_param(g, weight, RLX_F32, RLX_DIMS(out, in)); /* [out, in], as PyTorch has it */
+  rlx_node w = rlx_op_param(g, weight, RLX_F32, RLX_DIMS(out, in)); /* [out, in], as in PyTorch */
   return rlx_op_add(g, rlx_op_matmul_t(g, x, w), rlx_op_param(g, bias, RLX_F32, RLX_DIMS(out)));
 }
 
@@ -20,7 +20,7 @@ static void build(rlx_graph *g) {
   rlx_graph_add_output(g, "probabilities", rlx_op_softmax(g, layer(g, h, "fc3.weight", "fc3.bias", HIDDEN, OUT), -1));
 }
 
-/* Made-up weights; a program would read them from a file. */
+/* Synthetic weights; a real program would read them from a file. */
 static rlx_status load_weights(const rlx_graph *g, rlx_weights *weights) {
   static float v[HIDDEN * HIDDEN];
   rlx_status s = RLX_OK;

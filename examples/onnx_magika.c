@@ -1,8 +1,8 @@
-/* What kind of file is this? An ONNX classifier looks at the beginning and the end of each file that is named.
+/* Detects file types: an ONNX classifier reads the beginning and the end of each file.
  *
  *   onnx_magika MODEL.onnx CONFIG.json FILE...         (both from `tools/fetch_model magika`)
  *
- * The model takes 1,024 bytes from either end, without the white space there, as numbers; 256 stands for "no more". */
+ * The input is 1,024 bytes from either end, with white space stripped there, as numbers; 256 is padding. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

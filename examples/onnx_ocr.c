@@ -1,8 +1,8 @@
-/* Reads a line of text off a picture with three ONNX models: where is text, is it upside down, and which letters are they.
+/* Reads a line of text from an image with three ONNX models: text detection, orientation, and recognition.
  *
  *   onnx_ocr DET.onnx CLS.onnx REC.onnx PICTURE.ppm         (the models from `tools/fetch_model ppocr`)
  *
- * The models take pictures of any size; each new size is compiled once. The letters are in the metadata of the third. */
+ * The models take images of any size; each new size is compiled once. The alphabet is in the metadata of the third. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +30,8 @@ static int read_ppm(const char *path, picture *out) {
 
 static float between(float x, float min, float max) { return x < min ? min : x > max ? max : x; }
 
-/* Runs a model on a part of a picture (left, top, right, bottom), in another size by the four nearest points, turned by half if asked for. */
-static int run(rlx_onnx_runner *r, picture p, const int box[4], int w, int h, int turned, rlx_tensor *y) {
+/* Runs a model on a crop (left, top, right, bottom), resized bilinearly, rotated by 180 degrees if `rotated`. */
+static int run(rlx_onnx_runner *r, picture p, const int box[4], int w, int h, int rotated, rlx_tensor *y) {
   float *q = calloc((size_t)(3 * w * h), sizeof *q);
   for (int i = 0; i < 3 * w * h && q; i++) {
     float fx = (float)box[0] + ((float)(i % w) + 0.5f) * (float)(box[2] - box[0]) / (float)w - 0.5f;
@@ -40,7 +40,7 @@ static int run(rlx_onnx_runner *r, picture p, const int box[4], int w, int h, in
     int ax = (int)fx, ay = (int)fy, bx = ax + (ax < p.w - 1), by = ay + (ay < p.h - 1), plane = i / (w * h);
     const float *up = p.v + (plane * p.h + ay) * p.w, *low = p.v + (plane * p.h + by) * p.w;
     float dx = fx - (float)ax, dy = fy - (float)ay, at = (up[ax] * (1 - dx) + up[bx] * dx) * (1 - dy);
-    q[turned ? (2 * plane + 1) * w * h - 1 - i : i] = at + (low[ax] * (1 - dx) + low[bx] * dx) * dy;
+    q[rotated ? (2 * plane + 1) * w * h - 1 - i : i] = at + (low[ax] * (1 - dx) + low[bx] * dx) * dy;
   }
   rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(1, 3, h, w), {q}, (size_t)(3 * w * h) * sizeof *q}};
   int code = !q || rlx_onnx_run(r, &in, 1) || rlx_onnx_runner_output(r, 0, NULL, y) ? fail("run", rlx_message()) : 0;
@@ -48,7 +48,7 @@ static int run(rlx_onnx_runner *r, picture p, const int box[4], int w, int h, in
   return code;
 }
 
-/* The rectangle around all points that are text, a little larger. */
+/* The bounding box of all text pixels, slightly enlarged. */
 static int find_text(const rlx_tensor *map, picture p, int box[4]) {
   const float *v = map->data;
   int h = (int)map->shape.v[2], w = (int)map->shape.v[3], x0 = w, y0 = h, x1 = -1, y1 = -1;
@@ -60,12 +60,12 @@ static int find_text(const rlx_tensor *map, picture p, int box[4]) {
   if (x1 < 0) return fail("picture", "no text was found");
   int more = (y1 - y0 + 1) * 2 / 5 + 2;
   const int found[4] = {x0 - more, y0 - more, x1 + 1 + more, y1 + 1 + more};
-  for (int i = 0; i < 4; i++) /* in the picture's own size */
+  for (int i = 0; i < 4; i++) /* in image coordinates */
     box[i] = (int)between((float)(i % 2 ? found[i] * p.h / h : found[i] * p.w / w), 0, (float)(i % 2 ? p.h : p.w));
   return 0;
 }
 
-/* Letter k (from 1: 0 is none) of the list, a line each; behind the last is the blank. */
+/* Prints letter k (from 1; 0 is the CTC blank) of the alphabet, one per line; after the last comes the space. */
 static void print_letter(const char *letters, size_t k) {
   while (letters && *letters && --k) letters = strchr(letters, '\n') ? strchr(letters, '\n') + 1 : "";
   if (letters && *letters) printf("%.*s", (int)strcspn(letters, "\n"), letters);
@@ -90,8 +90,8 @@ static int read_line(rlx_onnx *const m[3], rlx_onnx_runner *const r[3], picture 
   if (run(r[0], page, box, (page.w + 31) / 32 * 32, (page.h + 31) / 32 * 32, 0, &y) || find_text(&y, page, box))
     return 1;
   if (run(r[1], page, box, 192, 48, 0, &y)) return 1;
-  int turned = ((const float *)y.data)[1] > 0.9f, wide = (48 * (box[2] - box[0]) / (box[3] - box[1] + 1) + 15) / 8 * 8;
-  if (run(r[2], page, box, wide, 48, turned, &y)) return 1;
+  int rotated = ((const float *)y.data)[1] > 0.9f, wide = (48 * (box[2] - box[0]) / (box[3] - box[1] + 1) + 15) / 8 * 8;
+  if (run(r[2], page, box, wide, 48, rotated, &y)) return 1;
   const char *letters = NULL, *key;
   for (uint32_t i = 0; (key = rlx_onnx_metadata_at(m[2], i, &letters)); i++)
     if (strcmp(key, "character") == 0) break;

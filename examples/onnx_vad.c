@@ -1,9 +1,10 @@
-/* When does somebody speak? A detector of voices over a sound that is made here: hiss, a vowel, hiss.
+/* Voice activity detection on a synthetic sound: noise, a vowel, noise.
  *
  *   onnx_vad SILERO_VAD.onnx            (from `tools/fetch_model silero`)
  *
- * The model takes 512 samples at a time (32 ms at 16 kHz) with the 64 before them, and carries a state from step to step. Its branches
- * depend on the sample rate, an input: the first run decides them, and the others follow the same path. */
+ * The model takes 512 samples at a time (32 ms at 16 kHz) with the 64 before them, and carries a state from step to
+ * step. Its branches depend on the sample rate, an input: the first run decides them, and the others follow the same
+ * path. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static int fail(const char *what) {
   return 1;
 }
 
-/* A voice is pulses (here 120 to 140 a second) through the resonances of a throat, here those of an "a"; a little noise everywhere. */
+/* Synthesises a voice: pulses (120 to 140 per second) through the formants of an "a", plus a little noise. */
 static void make_sound(void) {
   static const double hertz[] = {730, 1090, 2440, 3400}, width[] = {60, 80, 120, 150};
   double y1[4] = {0}, y2[4] = {0}, phase = 0;
@@ -41,7 +42,7 @@ static void make_sound(void) {
   }
 }
 
-/* The probability of a voice in one step; the state is brought forward. */
+/* The probability of voice in one step; updates the state. */
 static int detect(rlx_onnx_runner *runner, const float *samples, float state[N_STATE], float *probability) {
   int64_t rate = RATE;
   float x[BEFORE + STEP];

@@ -1,7 +1,7 @@
-/* A transformer block as in Llama that remembers: keys and values of past tokens stay in states on the device, and one
- * compiled program serves every position. `make demo` runs this.
+/* A Llama-style transformer block with a KV cache: keys and values stay in states on the device, and one compiled
+ * program serves every position. `make demo` runs this.
  *
- * The model is the first forty lines of code below; they read like the paper. */
+ * The model is the first forty lines of code below. */
 #include <math.h>
 #include <rlx/rlx.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@ static rlx_node norm(rlx_graph *g, rlx_node x, const char *name) {
 
 static rlx_node heads(rlx_graph *g, rlx_node x, int64_t n) { return rlx_op_reshape(g, x, RLX_DIMS(1, 1, n, HEAD)); }
 
-/* What was in the cache, with this token's row written at its position. */
-static rlx_node remember(rlx_graph *g, const char *name, rlx_node row, rlx_node position) {
+/* The cache with the row of this token written at its position. */
+static rlx_node write_cache(rlx_graph *g, const char *name, rlx_node row, rlx_node position) {
   rlx_node cache = rlx_op_state(g, name, RLX_F32, RLX_DIMS(1, CONTEXT, KV_HEADS, HEAD));
   return rlx_op_update(g, cache, row, position, 1);
 }
@@ -29,8 +29,8 @@ static rlx_node attention(rlx_graph *g, rlx_node x, rlx_node position) {
   rlx_node q = rlx_op_rope(g, heads(g, linear(g, x, "wq", WIDTH, HEADS * HEAD), HEADS), &turn);
   rlx_node k = rlx_op_rope(g, heads(g, linear(g, x, "wk", WIDTH, KV_HEADS * HEAD), KV_HEADS), &turn);
   rlx_node v = heads(g, linear(g, x, "wv", WIDTH, KV_HEADS * HEAD), KV_HEADS);
-  rlx_node seen = rlx_op_add(g, position, rlx_op_scalar(g, RLX_I32, 1)); /* keys that exist: those up to this token */
-  rlx_node y = rlx_op_attention(g, q, remember(g, "k", k, position), remember(g, "v", v, position),
+  rlx_node seen = rlx_op_add(g, position, rlx_op_scalar(g, RLX_I32, 1)); /* number of valid keys: up to this token */
+  rlx_node y = rlx_op_attention(g, q, write_cache(g, "k", k, position), write_cache(g, "v", v, position),
                                 &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .kv_len = seen});
   return linear(g, rlx_op_reshape(g, y, RLX_DIMS(1, 1, HEADS * HEAD)), "wo", HEADS * HEAD, WIDTH);
 }
@@ -47,7 +47,7 @@ static void build_block(rlx_graph *g) {
   rlx_graph_add_output(g, "y", rlx_op_add(g, x, swiglu(g, norm(g, x, "norm2"))));
 }
 
-/* Made-up values for all params. */
+/* Synthetic values for all params. */
 static rlx_status fill(const rlx_graph *g, rlx_executable *program) {
   static float v[WIDTH * HIDDEN];
   rlx_status s = RLX_OK;

@@ -1,4 +1,4 @@
-/* Two threads, one set of weights: each thread has its own executable, a clone, with scratch memory of its own. */
+/* Two threads share one set of weights: each has its own executable, a clone, with its own scratch memory. */
 #include <math.h>
 #include <pthread.h>
 #include <rlx/rlx.h>
@@ -13,7 +13,7 @@ typedef struct worker {
   char message[256];
 } worker;
 
-/* The message of a failure belongs to the thread it happened in: it is copied there. */
+/* The message of a failure is thread-local, so it is copied in the thread. */
 static void *work(void *argument) {
   worker *w = argument;
   for (int i = 0; i < RUNS && !w->status; i++) w->status = rlx_executable_run(w->program);

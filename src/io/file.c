@@ -1,7 +1,7 @@
-/* Weight files: opening by what is inside, and the calls that all formats share.
+/* Weight files: detects the format, opens the file, and implements the functions that all formats share.
  *
- * What a file is, its first bytes say; its ending only chooses the words where they say nothing. A file is either open with
- * everything about it checked, or not at all. */
+ * The format is detected by the first bytes; the file name only selects the message if they are unknown. A file is
+ * either open with its whole description checked, or not open. */
 #include "io/file.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "ir/shape.h"
 
-/* ---- What the readers share ---------------------------------------------------------------------------------- */
+/* ---- Shared by the readers ----------------------------------------------------------------------------------- */
 
 rlx_status file_watch(const rlx_watch *watch, const char *stage, uint64_t done, uint64_t total) {
   if (!watch) return RLX_OK;
@@ -77,21 +77,21 @@ rlx_status file_check_name(const char *what, const char *name, size_t bytes) {
 }
 
 rlx_status file_check_types(const rlx_file *f) {
-  enum { MAX_REPORT = 400, MAX_NAME = 100 }; /* bytes: what a message has room for */
-  rlx_str said = {0};
-  size_t n = 0, n_said = 0;
+  enum { MAX_REPORT = 400, MAX_NAME = 100 }; /* limits of a message, in bytes */
+  rlx_str list = {0};
+  size_t n = 0, n_listed = 0;
   for (size_t i = 0; i < f->tensors.n; i++) {
     const rlx_file_tensor *t = &f->tensors.v[i];
     if (t->dtype != RLX_DTYPE_UNKNOWN) continue;
     n++;
-    if (said.n >= MAX_REPORT) continue;
-    rlx_str_add(&said, "%s'%.*s' is %s", n_said ? ", " : "", MAX_NAME, t->name, t->type);
-    n_said++;
+    if (list.n >= MAX_REPORT) continue;
+    rlx_str_add(&list, "%s'%.*s' is %s", n_listed ? ", " : "", MAX_NAME, t->name, t->type);
+    n_listed++;
   }
   if (n == 0) return RLX_OK;
   rlx_status s = RLX_FAIL(RLX_UNSUPPORTED, "%zu of %zu tensors are of types that RLX does not have: %s%s", n,
-                          f->tensors.n, said.v ? said.v : "", n > n_said ? ", .." : "");
-  rlx_str_deinit(&said);
+                          f->tensors.n, list.v ? list.v : "", n > n_listed ? ", .." : "");
+  rlx_str_deinit(&list);
   return s;
 }
 
@@ -104,7 +104,7 @@ static bool ends_with(const char *text, const char *end) {
   return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* Files that people take for weights: the words say what to do. */
+/* Files that users mistake for weight files, with what to do instead. */
 static const struct {
   const char *start;
   size_t bytes;
@@ -152,7 +152,7 @@ static rlx_status inspect(const char *path, content *out) {
   RLX_TRY(s);
   *out = content_of(head, bytes);
   if (*out != IS_UNKNOWN) return RLX_OK;
-  /* The reader of what it should be says best what is wrong with it, unless it is a thing of another kind. */
+  /* The reader of the expected format gives the best message, unless the file is of a known other kind. */
   bool is_other = false;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     is_other |= bytes >= others[i].bytes && memcmp(head, others[i].start, others[i].bytes) == 0;
@@ -172,7 +172,7 @@ rlx_status file_find_names(rlx_file *f) {
   return RLX_OK;
 }
 
-/* The folder of a file, or the folder itself. */
+/* Stores the folder of a file, or the folder itself. */
 static rlx_status find_folder(rlx_file *f, const char *path, bool is_folder) {
   const char *slash = strrchr(path, '/');
   rlx_str folder = {0};
@@ -222,7 +222,7 @@ rlx_status rlx_file_open(const char *path, const rlx_watch *watch, rlx_file **ou
 }
 
 rlx_file *file_use(const rlx_file *f) {
-  rlx_file *file = (rlx_file *)(uintptr_t)f; /* nothing else changes */
+  rlx_file *file = (rlx_file *)(uintptr_t)f; /* only the use count changes */
   atomic_fetch_add_explicit(&file->n_uses, 1, memory_order_relaxed);
   return file;
 }
@@ -249,7 +249,7 @@ void rlx_file_close(rlx_file *f) {
   rlx_mem_free(f);
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------------------- */
+/* ---- Queries ------------------------------------------------------------------------------------------------- */
 
 const char *rlx_file_format(const rlx_file *f) { return f ? f->format : NULL; }
 uint32_t rlx_file_part_count(const rlx_file *f) { return f ? (uint32_t)f->parts.n : 0; }
@@ -270,7 +270,7 @@ const rlx_file_tensor *rlx_file_tensor_find(const rlx_file *f, const char *name)
 rlx_status rlx_file_read_tensor(const rlx_file *f, const rlx_file_tensor *t, size_t from, void *data, size_t bytes) {
   if (!f || !t || (!data && bytes))
     return RLX_FAIL(RLX_INVALID, "rlx_file_read_tensor: %s is NULL", !f ? "the file" : !t ? "the tensor" : "data");
-  /* The caller may have a copy, or another file's tensor: what it says is checked against this file. */
+  /* The caller may pass a copy, or a tensor of another file: check it against this file. */
   if (t->part >= f->parts.n || t->bytes > f->parts.v[t->part].bytes || t->offset > f->parts.v[t->part].bytes - t->bytes)
     return RLX_FAIL(RLX_INVALID, "rlx_file_read_tensor: the tensor is not of this file");
   if (t->dtype == RLX_DTYPE_UNKNOWN)

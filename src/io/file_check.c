@@ -1,11 +1,11 @@
-/* Checking a weight file through: every byte of every tensor is read and looked at.
+/* Checks a weight file completely: every byte of every tensor is read.
  *
- * Opening has checked the description. What is left is the numbers and the gaps. A number that is infinite or NaN is a finding, in
- * any type: of a block it comes from its scale, or from a scale so large that the product is none. A bool is 0 or 1. A tensor
- * that is all zeros is worth a remark, unless it is a bias. Bytes that belong to no tensor, beyond what alignment needs, are left
- * over. The JSON of a folder must be JSON.
+ * Opening has checked the description. This file checks values and gaps. A non-finite value is a finding in any
+ * type; in a block it comes from the scale, or from a product with a large scale that overflows. A bool must be 0 or
+ * 1. A tensor of zeros is worth a remark, unless it is a bias. Bytes that belong to no tensor, beyond alignment
+ * padding, are a finding. The JSON files of a folder must be valid JSON.
  *
- * Findings are told one by one; the first is the message. A file that cannot be read ends the check. */
+ * Findings are reported one by one; the first becomes the message. A read error ends the check. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -27,12 +27,12 @@ typedef struct check {
   float *values;
   rlx_found_fn found;
   void *user;
-  bool is_zero; /* the tensor at hand, so far */
+  bool is_zero; /* the current tensor, so far */
   uint32_t n_findings;
   char first[512];
 } check;
 
-/* A finding ends the look at one thing, not the check. */
+/* Records a finding: it ends the check of one item, not of the file. */
 static void note(check *c) {
   if (c->n_findings++ == 0) memcpy(c->first, rlx_message(), strnlen(rlx_message(), sizeof c->first - 1));
   if (c->found) c->found(c->user, false, rlx_message());
@@ -42,7 +42,7 @@ static void note(check *c) {
 
 /* ---- Numbers ------------------------------------------------------------------------------------------------- */
 
-/* The floats that n bytes are, and how many bytes those have: plain types are their own. */
+/* Decodes n bytes to floats, and the bytes of those; plain types are returned unchanged. */
 static const void *floats_of(const check *c, rlx_dtype dtype, size_t n, size_t *bytes) {
   const rlx_dtype_info *t = rlx_dtype_describe(dtype);
   size_t elements = n / t->block_bytes * t->block_elements;
@@ -52,7 +52,7 @@ static const void *floats_of(const check *c, rlx_dtype dtype, size_t n, size_t *
   return c->values;
 }
 
-/* *is_bad: this tensor has a finding, and its rest is skipped. */
+/* *is_bad: the tensor has a finding; its rest is skipped. */
 static rlx_status check_chunk(check *c, const rlx_file_tensor *t, size_t from, size_t n, bool *is_bad) {
   const rlx_dtype_info *type = rlx_dtype_describe(t->dtype);
   rlx_dtype dtype = rlx_dtype_is_block(t->dtype) ? RLX_F32 : t->dtype;
@@ -93,10 +93,10 @@ static rlx_status check_tensor(check *c, const rlx_file_tensor *t) {
   return RLX_OK;
 }
 
-/* ---- What belongs to no tensor ------------------------------------------------------------------------------- */
+/* ---- Gaps ---------------------------------------------------------------------------------------------------- */
 
-/* Only a GGUF can have any: safetensors with gaps do not open. The tensors of most files lie in order; where they do not, the
- * bytes are counted, which tells that something is left over though not where. */
+/* Only a GGUF can have gaps: safetensors files with gaps do not open. In most files tensors are in order. Otherwise
+ * only the number of bytes is compared, which detects a gap but not where it is. */
 static void check_gaps(check *c, const file_part *p) {
   const rlx_file_tensor *t = p->n_tensors ? c->f->tensors.v + p->first_tensor : NULL;
   uint64_t used = 0, end = p->data;
@@ -133,7 +133,7 @@ static rlx_status check_all(check *c) {
 static rlx_status run(check *c) {
   if (!c->f) return RLX_FAIL(RLX_INVALID, "rlx_file_check: the file is NULL");
   RLX_TRY(file_check_types(c->f));
-  rlx_file *used = file_use(c->f); /* who watches may close it */
+  rlx_file *used = file_use(c->f); /* a callback may close the file */
   rlx_budget budget;
   rlx_budget_begin(&budget, "rlx_file_check", c->watch ? &c->watch->limits : &c->f->limits, 0, c->watch);
   rlx_status s = rlx_budget_end(&budget, check_all(c));

@@ -1,11 +1,11 @@
-/* Converting a weight file: read, decode, encode and write, a piece at a time.
+/* Converts a weight file: reads, decodes, encodes and writes it in chunks.
  *
- * First all metadata and every tensor with its new type go to the writer, which refuses what the format does not have before
- * anything is computed. Then the tensors follow in pieces of a few MiB, so that memory does not depend on the model; the values
- * of a piece are shared out to threads, each of which makes its own part from the file's type to f32 to the new type. Results
- * do not depend on their number.
+ * First all metadata and all tensors with their new types go to the writer, which refuses what the format cannot
+ * hold before anything is computed. Then tensors follow in chunks of a few MiB, so memory does not depend on the
+ * model size. The values of a chunk are split among threads, each converting its range from the file's type to f32
+ * to the new type. Results do not depend on the number of threads.
  *
- * Values that the new type cannot hold are refused: f16 ends at 65504, and a block has no infinity. */
+ * Values that the new type cannot hold are refused: f16 ends at 65504, and block types have no infinity. */
 #include "io/file_convert.h"
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@
 #include "io/file_write.h"
 #include "ir/op.h"
 
-enum { PIECE = 1 << 20, TASK = 1 << 14 }; /* elements; both are whole blocks of every type */
+enum { CHUNK = 1 << 20, TASK = 1 << 14 }; /* elements; multiples of every block size */
 
 typedef struct convert {
   convert_types types;
@@ -29,8 +29,8 @@ typedef struct convert {
   rlx_file_writer *w;
   rlx_pool *pool;
   uint64_t done, total;     /* bytes read */
-  unsigned char *from, *to; /* a piece in both types */
-  float *values;            /* and between them */
+  unsigned char *from, *to; /* a chunk in both types */
+  float *values;            /* and as f32 */
 } convert;
 
 /* ---- Values -------------------------------------------------------------------------------------------------- */
@@ -99,11 +99,11 @@ static rlx_status advance(convert *c, size_t bytes) {
   return file_watch(&c->types.options->watch, "convert", c->done, c->total);
 }
 
-/* The same bytes: also a bool as i8. */
+/* Copies bytes unchanged; includes bool written as i8. */
 static rlx_status copy_tensor(convert *c, size_t i) {
   const rlx_file_tensor *t = &c->source->tensors[i];
   for (size_t at = 0, n; at < t->bytes; at += n) {
-    n = t->bytes - at < PIECE ? t->bytes - at : PIECE;
+    n = t->bytes - at < CHUNK ? t->bytes - at : CHUNK;
     RLX_TRY(c->source->read(c->source->user, i, at, c->from, n));
     RLX_TRY(rlx_file_writer_bytes(c->w, c->from, n));
     RLX_TRY(advance(c, n));
@@ -116,7 +116,7 @@ static rlx_status recode_tensor(convert *c, size_t i, rlx_dtype to) {
   const rlx_dtype_info *info = rlx_dtype_describe(t->dtype);
   size_t total = t->bytes / info->block_bytes * info->block_elements;
   for (size_t at = 0, n; at < total; at += n) {
-    n = total - at < PIECE ? total - at : PIECE;
+    n = total - at < CHUNK ? total - at : CHUNK;
     piece p = {.c = c, .from = t->dtype, .to = to, .n = n};
     RLX_TRY(c->source->read(c->source->user, i, bytes_of(t->dtype, at), c->from, bytes_of(t->dtype, n)));
     rlx_pool_run(c->pool, (n + TASK - 1) / TASK, run_task, &p);
@@ -145,13 +145,13 @@ static rlx_status name_tensor(convert *c, const rlx_file_tensor *t) {
 
 /* ---- The file ------------------------------------------------------------------------------------------------ */
 
-/* Room for a piece of any tensor: of a small file it is small. */
+/* Allocates buffers for a chunk of any tensor; small for a small file. */
 static rlx_status make_room(convert *c) {
   size_t max = 256;
   for (size_t i = 0; i < c->source->n; i++) {
     const rlx_dtype_info *t = rlx_dtype_describe(c->source->tensors[i].dtype);
     size_t n = c->source->tensors[i].bytes / t->block_bytes * t->block_elements;
-    if (n > max) max = n < PIECE ? n : PIECE;
+    if (n > max) max = n < CHUNK ? n : CHUNK;
   }
   c->from = rlx_mem_calloc(max, 8);
   c->to = rlx_mem_calloc(max, 4);
@@ -171,7 +171,7 @@ static rlx_status run(convert *c, const char *path) {
   return rlx_file_writer_finish(c->w);
 }
 
-/* The source, a link to it, or one of its parts as the target: the user would be left with the new file alone. */
+/* Refuses to overwrite the source, a link to it, or one of its parts: the user would lose it. */
 static rlx_status refuse_own(const rlx_file *f, const char *path) {
   struct stat st;
   if (stat(path, &st) != 0) return RLX_OK;
@@ -198,7 +198,7 @@ rlx_status convert_source_write(const convert_source *source, const char *path, 
   return s ? rlx_fail_frame(s, "converting to '%s'", path) : RLX_OK;
 }
 
-/* ---- A file as it is ----------------------------------------------------------------------------------------- */
+/* ---- Plain conversion ---------------------------------------------------------------------------------------- */
 
 typedef struct whole {
   const rlx_file *f;

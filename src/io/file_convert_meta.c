@@ -1,14 +1,15 @@
-/* Metadata of a file that is converted.
+/* Copies the metadata of a file that is converted.
  *
- * Values go as they are. A safetensors has texts alone, so what a GGUF has besides becomes the text of its JSON there, and one more
- * key says which types they had: who opens the safetensors gets the values back (file_typed.c). A list of lists stays a text. */
+ * Values are copied unchanged. A safetensors file has only texts, so other GGUF values become the text of their
+ * JSON, and one more key stores their types; opening the safetensors file restores the values (file_typed.c). A list
+ * of lists stays a text. */
 #include <string.h>
 
 #include "base/str.h"
 #include "io/file_convert.h"
 #include "ir/op.h"
 
-/* Keys that told of the old file, and are not true of the new one. */
+/* Keys about the old file that do not hold for the new one. */
 typedef struct metas {
   const rlx_file *f;
   bool to_gguf, types_change;
@@ -33,7 +34,7 @@ static rlx_status write_types(const metas *c, rlx_file_writer *w) {
     rlx_str_add_quoted(&s, m.key);
     rlx_str_add(&s, ":\"%s\"", m.type);
   }
-  if (s.n == 0 && !s.failed) return RLX_OK; /* all are texts */
+  if (s.n == 0 && !s.failed) return RLX_OK; /* all values are texts */
   rlx_str_add_char(&s, '}');
   size_t n = s.n;
   RLX_TRY(rlx_str_take(&s, &text));

@@ -1,11 +1,12 @@
-/* Which type a tensor gets when a file is converted.
+/* Selects the type of each tensor in a conversion.
  *
- * Matrices get the type that was asked for; vectors, which are few and matter, are f32; what holds no floats stays. Rows must
- * be whole blocks: where they are not, a type with shorter blocks and no fewer bits stands in, and f16 where none fits.
+ * Matrices get the requested type; vectors, which are few and sensitive, become f32; non-float tensors are
+ * unchanged. Rows must be whole blocks: otherwise a type with shorter blocks and no fewer bits is used, or f16 if
+ * none fits.
  *
- * Unless all are to be alike, some matrices keep more bits. The one that makes the logits (or the embedding, where that serves
- * for both) gets at least q6_k, because its errors are not averaged by anything after it. What routes, shifts or positions
- * tokens is small and is not multiplied by a matrix product, so it stays plain. */
+ * Unless a uniform type is requested, some matrices keep more bits. The output weight (or the token embedding, if it
+ * serves as both) gets at least q6_k, because no later layer averages its errors. Tensors that route, shift or
+ * position tokens are small and not used in matrix products, so they stay unquantized. */
 #include <string.h>
 
 #include "io/file_convert.h"
@@ -34,7 +35,8 @@ static bool is_embedding(const char *name) {
   return is_one_of(name, embeddings, sizeof embeddings / sizeof *embeddings);
 }
 
-/* By both conventions of names. "attn_output.weight" is no head: a dot stands before those. */
+/* Matches GGUF and Hugging Face names. "attn_output.weight" is not an output weight: those have a dot before the
+ * word. */
 static bool is_kept_plain(const char *name) {
   static const char *const parts[] = {"norm", "ffn_gate_inp", "conv1d", "position", "token_type", "ssm_a", "A_log"};
   static const char *const endings[] = {"mlp.gate.weight", "moe.gate.weight", "wpe.weight", "ssm_d", ".D"};
@@ -59,7 +61,7 @@ rlx_status convert_types_init(convert_types *c, const convert_source *source, co
   return to_gguf ? gguf_tensor_code(c->type, &code) : safetensors_name(c->type, &plain);
 }
 
-/* Bits of an element, times 32. */
+/* Bits per element, times 32. */
 static unsigned width(rlx_dtype t) {
   const rlx_dtype_info *info = rlx_dtype_describe(t);
   return 256 * info->block_bytes / info->block_elements;
@@ -69,7 +71,7 @@ static bool fits(rlx_dtype type, const rlx_file_tensor *t) {
   return t->shape.v[t->shape.n - 1] % rlx_dtype_describe(type)->block_elements == 0;
 }
 
-/* Shorter blocks, no fewer bits. */
+/* The substitute type: shorter blocks, no fewer bits. */
 static rlx_dtype stand_in(rlx_dtype type, const rlx_file_tensor *t) {
   static const rlx_dtype shorter[] = {RLX_IQ4_NL, RLX_Q5_0, RLX_Q5_1, RLX_Q8_0};
   if (fits(type, t)) return type;
@@ -84,7 +86,7 @@ static rlx_dtype matrix_type(const convert_types *c, const rlx_file_tensor *t) {
   return makes_logits && width(c->type) < width(RLX_Q6_K) ? RLX_Q6_K : c->type;
 }
 
-/* Where nothing was asked for: the tensor's own type, or the next best that the format has. */
+/* Without a requested type: the tensor's own type, or the nearest that the format has. */
 static rlx_status own_type(const convert_types *c, const rlx_file_tensor *t, rlx_dtype *out) {
   const char *name;
   uint32_t code;

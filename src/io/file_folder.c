@@ -1,9 +1,10 @@
-/* A model in a folder, as Hugging Face has them: weights in one file or in several with an index, and texts beside them.
+/* A model in a folder in Hugging Face layout: weights in one file or in several with an index, and text files next
+ * to them.
  *
- * The index says which file has which tensor. Its files lie beside it, by plain names: a name with a slash could point anywhere, and a
- * link out of the folder is refused (base/beneath.h).
- * What it says is checked against what they hold. The texts (config.json, tokenizer.json, ..) become metadata whose keys are
- * the files' names; they are not looked into here. */
+ * The index maps tensors to files. Its files are in the same folder, by plain names: a name with a slash could point
+ * anywhere, and a link out of the folder is refused (base/beneath.h). The index is checked against the content of
+ * the files. The text files (config.json, tokenizer.json, ..) become metadata under their file names; they are not
+ * parsed here. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static rlx_status join(const char *folder, size_t folder_bytes, const char *name
   return rlx_str_take(&path, out);
 }
 
-/* A link that leads nowhere is there: to open it fails, and says so. */
+/* A dangling link exists: opening it fails and reports it. */
 static bool exists(const char *path) {
   struct stat st;
   return lstat(path, &st) == 0;
@@ -54,7 +55,7 @@ static size_t folder_of(const char *path) {
   return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* ---- The texts beside the weights ---- */
+/* ---- Text files ---- */
 
 static rlx_status add_file(rlx_file *f, const char *path, const char *name) {
   char *text;
@@ -85,7 +86,7 @@ typedef struct entry {
 typedef struct index {
   rlx_bump names;
   RLX_ARRAY(entry) entries;
-  RLX_ARRAY(const char *) files; /* each once, by name */
+  RLX_ARRAY(const char *) files; /* unique, sorted by name */
 } index;
 
 static rlx_status no_memory(void) { return RLX_FAIL(RLX_NO_MEMORY, "no memory for the index"); }
@@ -153,7 +154,7 @@ static rlx_status list_files(index *x) {
   return RLX_OK;
 }
 
-/* Each tensor of the index is where the index says. */
+/* Checks that each tensor is in the file that the index names. */
 static rlx_status check_entries(const rlx_file *f, const index *x) {
   for (size_t i = 0; i < x->entries.n; i++) {
     const entry *e = &x->entries.v[i];
@@ -205,7 +206,7 @@ static bool ends_with(const char *text, const char *end) {
   return n > m && strcmp(text + n - m, end) == 0;
 }
 
-/* The one file with this ending (of a split GGUF its first part); several are no answer. */
+/* Finds the only file with this ending (for a split GGUF its first part); several are ambiguous. */
 static rlx_status find_one(const char *folder, const char *end, char **out) {
   rlx_str found = {0};
   rlx_status s = RLX_OK;

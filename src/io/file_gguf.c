@@ -1,16 +1,15 @@
-/* GGUF, read: versions 2 and 3, one file or several.
+/* Reads GGUF: versions 2 and 3, one file or several.
  *
  *   "GGUF" | version u32 | tensors u64 | keys u64 | key, type, value .. | name, sizes, type, offset .. | padding | data
  *
- * All of it but the data is the head. It is read into one buffer that grows with what has been parsed, so a count or a length
- * is believed only as far as the file has bytes for it. Texts are given their NUL in place (io/file.h), values are decoded
- * when asked for, and nothing is allocated by a number of the file: lists of tensors and keys grow as these are found to be
- * good.
+ * Everything before the data is the head. It is read into one buffer that grows with parsing, so a count or length
+ * is trusted only as far as the file has bytes for it. Texts get their NUL in place (io/file.h), values are decoded
+ * on access, and no allocation size comes from the file: lists of tensors and keys grow as items are validated.
  *
- * A split model is files with one ending, "-00001-of-00003.gguf", each a GGUF of its own with some of the tensors; the first
- * has the metadata. Any of them opens all.
+ * A split model is a set of files ending in "-00001-of-00003.gguf", each a GGUF with some of the tensors; the first
+ * has the metadata. Opening any of them opens all.
  *
- * Not here: version 1 and big-endian files, and tensor types that RLX has no type for. Each is refused by name. */
+ * Not supported: version 1, big-endian files, and tensor types that RLX does not have. Each is refused by name. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +23,11 @@
 #include "ir/op.h"
 #include "ir/shape.h"
 
-/* A key or a tensor takes at least this many bytes of the file. */
+/* Min bytes of a key and of a tensor in the file. */
 enum { MIN_META = 8 + 1 + 4 + 1, MIN_TENSOR = 8 + 1 + 4 + 8 + 4 + 8, FIRST_READ = 64 << 10 };
 
 typedef struct raw_meta {
-  size_t key, value; /* places in the head */
+  size_t key, value; /* offsets in the head */
   size_t list;
   gguf_type type;
 } raw_meta;
@@ -39,10 +38,10 @@ typedef struct reader {
   const char *path;
   size_t file_bytes;
   unsigned char *head;
-  size_t at, have; /* where parsing stands; bytes of the head that are in memory */
+  size_t at, have; /* parse offset; bytes of the head in memory */
   gguf_lists *lists;
   RLX_ARRAY(raw_meta) raws;
-  RLX_ARRAY(size_t) names; /* of tensors: places in the head */
+  RLX_ARRAY(size_t) names; /* of tensors: offsets in the head */
   RLX_ARRAY(file_meta) metas;
   file_names meta_names;
 } reader;
@@ -63,7 +62,7 @@ static rlx_status grow(reader *r, size_t wanted) {
   return RLX_OK;
 }
 
-/* The next n bytes are in memory after this. */
+/* Ensures that the next n bytes are in memory. */
 static rlx_status need(reader *r, uint64_t n, const char *what) {
   if (n > r->file_bytes - r->at)
     return RLX_FAIL(RLX_INVALID, "%s of %" PRIu64 " bytes at byte %zu goes past the file's end at %zu", what, n, r->at,
@@ -82,7 +81,7 @@ static rlx_status take(reader *r, size_t bytes, const char *what, uint64_t *out)
   return RLX_OK;
 }
 
-/* A text gets its NUL: see io/file.h. */
+/* Parses a text and NUL-terminates it in place: see io/file.h. */
 static rlx_status take_text(reader *r, const char *what, size_t *at) {
   uint64_t n;
   *at = r->at;
@@ -101,7 +100,7 @@ static rlx_status take_name(reader *r, const char *what, size_t *at) {
   return RLX_OK;
 }
 
-/* A count from the file: as many items as that must fit what is left of it. */
+/* Checks a count from the file: so many items must fit into the rest of it. */
 static rlx_status check_count(const reader *r, const char *what, uint64_t n, size_t min_bytes, uint64_t max) {
   size_t left = r->file_bytes - r->at;
   if (n > left / min_bytes)
@@ -125,7 +124,7 @@ static rlx_status take_type(reader *r, gguf_type *out) {
 }
 
 static rlx_status take_numbers(reader *r, gguf_type type, size_t n) {
-  size_t bytes = n * gguf_type_size(type); /* n was checked against the file's bytes */
+  size_t bytes = n * gguf_type_size(type); /* n is bounded by the file size */
   RLX_TRY(need(r, bytes, "a value"));
   for (size_t i = 0; type == GGUF_BOOL && i < n; i++)
     if (r->head[r->at + i] > 1)
@@ -146,7 +145,7 @@ static rlx_status take_texts(reader *r, size_t n) {
 
 static rlx_status take_list(reader *r, size_t record, int depth);
 
-/* Their records come one after another, before those of lists inside them. */
+/* Records of sibling lists are consecutive, before those of lists inside them. */
 static rlx_status take_lists(reader *r, size_t n, int depth) {
   gguf_lists *all = r->lists;
   size_t first = all->list.n;
@@ -205,7 +204,7 @@ static rlx_status take_shape(reader *r, rlx_dims *shape) {
   RLX_TRY(take(r, 4, "the number of sizes", &n));
   if (n < 1 || n > 4) return RLX_FAIL(RLX_INVALID, "expected 1 to 4 sizes, found %" PRIu64, n);
   shape->n = (int32_t)n;
-  for (int i = shape->n - 1; i >= 0; i--) { /* the file's first size is the axis that runs fastest */
+  for (int i = shape->n - 1; i >= 0; i--) { /* the first size in the file is the fastest axis */
     RLX_TRY(take(r, 8, "a size", &size));
     if (size < 1 || size > INT64_MAX) return RLX_FAIL(RLX_INVALID, "expected sizes from 1 on, found %" PRIu64, size);
     shape->v[i] = (int64_t)size;
@@ -232,7 +231,7 @@ static rlx_status take_tensors(reader *r, uint64_t n) {
   return RLX_OK;
 }
 
-/* Offsets count from where the data begins; from here on, from where the file does. */
+/* Converts an offset from the start of the data to one from the start of the file. */
 static rlx_status place_tensor(const file_part *p, rlx_file_tensor *t) {
   uint64_t left = p->bytes > p->data ? p->bytes - p->data : 0;
   if (t->offset % p->alignment)
@@ -303,7 +302,7 @@ static rlx_status take_start(reader *r, uint64_t *n_tensors, uint64_t *n_metas) 
   return check_count(r, "keys", *n_metas, MIN_META, FILE_MAX_METAS);
 }
 
-/* The head does not move any more: places become pointers. */
+/* The head does not move any more: converts offsets to pointers. */
 static rlx_status settle(reader *r) {
   const char *twice;
   unsigned char *head = rlx_mem_realloc(r->head, r->at, 1);
@@ -374,10 +373,10 @@ rlx_status file_parse_values(rlx_file *f, uint32_t part, unsigned char *bytes, s
 
 /* ---- Several files ------------------------------------------------------------------------------------------- */
 
-/* Which part of how many, by a file's own words or by its name. */
+/* Part number and count, from the metadata or from the file name. */
 typedef struct split {
-  uint32_t number, count; /* from 1; count 0: it is none */
-  int64_t tensors;        /* of all parts; -1: not said */
+  uint32_t number, count; /* number from 1; count 0: not split */
+  int64_t tensors;        /* of all parts; -1: unknown */
 } split;
 
 static bool read_whole(const reader *r, const char *key, int64_t *out) {
@@ -437,7 +436,7 @@ static rlx_status read_one(rlx_file *f, const char *path, split *out) {
   f->parts.v[r.part].head = r.head;
   f->parts.v[r.part].head_bytes = r.at;
   f->parts.v[r.part].lists = r.lists;
-  if (!s && r.part == 0) { /* the first has the metadata */
+  if (!s && r.part == 0) { /* the first part has the metadata */
     f->metas.v = r.metas.v;
     f->metas.n = r.metas.n;
     f->metas.cap = r.metas.cap;

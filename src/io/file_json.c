@@ -1,8 +1,8 @@
-/* JSON, in two steps: our own walk finds where the members of an object begin and end, jansson reads each of them.
+/* JSON in two steps: a scanner here finds where the members of an object begin and end; jansson parses each of them.
  *
- * A tree of the whole text would take twenty times its size in the worst case (a list of ones), and a header is hostile until
- * checked. The walk knows strings, brackets and blanks; all else is left to jansson, which sees every name and every value
- * that anyone looks at, refuses what is not JSON or not UTF-8, and limits nesting to 2,048. */
+ * A tree of the whole text could take twenty times its size (a list of ones), and a header is untrusted. The scanner
+ * handles strings, brackets and blanks only. jansson parses every name and value that is used, refuses invalid JSON
+ * and UTF-8, and limits nesting to 2,048. */
 #include "io/file_json.h"
 
 #include <string.h>
@@ -11,17 +11,17 @@
 
 /* ---- Reading a value ---- */
 
-enum { MAX_VALUE = 1 << 20 }; /* bytes of a value that is not a string: nothing in these files is so long */
-enum { MAX_DEPTH = 1024 };    /* below jansson's own, whose message would not give a number */
-enum { VALUE_BYTES = 64 };    /* of the heap, that jansson takes for a value: 40 for a number, 90 for a short text */
+enum { MAX_VALUE = 1 << 20 }; /* max bytes of a value that is not a string: far above real files */
+enum { MAX_DEPTH = 1024 };    /* below jansson's own limit, whose message has no number */
+enum { VALUE_BYTES = 64 };    /* heap bytes per value in jansson: 40 for a number, 90 for a short text */
 
 typedef struct tally {
-  size_t values, depth; /* at most as many and as deep as jansson will see: where it finds an error it stops */
+  size_t values, depth; /* upper bounds of what jansson will see: it stops at an error */
 } tally;
 
 static void skip_string(json_walk *w);
 
-/* Each value but the first comes after a bracket, a comma or a colon. */
+/* Counts values: each but the first follows a bracket, a comma or a colon. */
 static tally count(json_text text) {
   json_walk w = json_walk_begin(text, text.v);
   tally t = {.values = 1};
@@ -41,7 +41,7 @@ static tally count(json_text text) {
   return t;
 }
 
-/* jansson's memory is not the heap's, so a budget would not see it: it is asked for beforehand. */
+/* jansson's memory is not counted by the budget, so it is charged beforehand. */
 static rlx_status check_size(json_text text, const char *name, size_t max_values) {
   tally t = count(text);
   if (t.depth > MAX_DEPTH)
@@ -113,7 +113,7 @@ static bool accept(json_walk *w, char c) {
   return true;
 }
 
-/* From a quote to past the one that closes; to the end if none does. */
+/* Skips from a quote past the closing one; to the end if there is none. */
 static void skip_string(json_walk *w) {
   for (w->at++; w->at < w->end && *w->at != '"'; w->at++)
     if (*w->at == '\\' && w->at + 1 < w->end) w->at++;
@@ -129,7 +129,7 @@ static rlx_status take_string(json_walk *w, json_t **out) {
   return json_load_text(text, w->start, out);
 }
 
-/* To the comma or bracket that ends the value. */
+/* Skips to the comma or bracket that ends the value. */
 static void skip_value(json_walk *w) {
   size_t depth = 0;
   while (w->at < w->end) {
@@ -159,7 +159,7 @@ static rlx_status take_member(json_walk *w, json_t **key, json_text *value) {
   return take_value(w, value);
 }
 
-/* Whether another member or element comes; at the end, that nothing follows the bracket. */
+/* Whether another member or element follows; at the end, checks that nothing follows the bracket. */
 static rlx_status step(json_walk *w, char open, char close, bool *has_more) {
   const char opening[] = {'\'', open, '\'', '\0'},
              ending[] = {'\'', ',', '\'', ' ', 'o', 'r', ' ', '\'', close, '\'', '\0'};

@@ -1,4 +1,4 @@
-/* Leftovers: the list of what is harmless, matching, and the message. */
+/* Leftovers: the list of harmless items, matching, and the message. */
 #include "io/file_leftover.h"
 
 #include <string.h>
@@ -6,8 +6,8 @@
 typedef struct row {
   leftover_kind kind;
   const char *families; /* "": all */
-  const char *name;     /* '*': any bytes, '%' at the start: the architecture */
-  const char *value;    /* that changes nothing; "": any */
+  const char *name;     /* '*': any bytes; '%' at the start: the architecture */
+  const char *value;    /* the value without effect; "": any */
   const char *reason;
 } row;
 
@@ -33,7 +33,7 @@ bool leftover_has_word(const char *words, const char *word, size_t n) {
   return false;
 }
 
-/* Without recursion: on a mismatch the last star takes one byte more. */
+/* Iterative: on a mismatch the last star takes one more byte. */
 static bool matches(const char *pattern, const char *text) {
   const char *star = NULL, *from = NULL;
   while (*text) {
@@ -75,7 +75,7 @@ static bool matches_value(const char *want, const rlx_meta *v) {
   return number == (v->kind == RLX_META_FLOAT ? v->number : (double)v->integer);
 }
 
-/* What is harmless in the text model's own fields is so around them. */
+/* What is harmless in the fields of the text model is harmless in the enclosing object. */
 static bool is_of_kind(leftover_kind listed, leftover_kind kind) {
   return listed == kind || (kind == LEFT_OUTER && listed == LEFT_FIELD);
 }
@@ -106,24 +106,24 @@ static void say_value(rlx_str *s, const rlx_meta *v) {
 }
 
 void leftover_add(leftovers *all, const leftover *one) {
-  enum { MAX_REPORT = 1200 }; /* bytes: what a message has room for */
+  enum { MAX_REPORT = 1200 }; /* limit of a message, in bytes */
   static const char *const words[LEFT_KINDS] = {"tensor",        "tensor",        "key", "key",
                                                 "config.json's", "config.json's", "file"};
   if (is_harmless(all, one)) return;
   all->n++;
-  if (all->said.n >= MAX_REPORT) return;
+  if (all->text.n >= MAX_REPORT) return;
   const char *need = need_of(all, one);
-  rlx_str_add(&all->said, "%s%s '%.100s'", all->said.n ? ", " : "", words[one->kind], one->name);
-  say_value(&all->said, &one->value);
-  if (need) rlx_str_add(&all->said, " (needs %s)", need);
-  if (all->said.n >= MAX_REPORT) rlx_str_add(&all->said, ", ..");
+  rlx_str_add(&all->text, "%s%s '%.100s'", all->text.n ? ", " : "", words[one->kind], one->name);
+  say_value(&all->text, &one->value);
+  if (need) rlx_str_add(&all->text, " (needs %s)", need);
+  if (all->text.n >= MAX_REPORT) rlx_str_add(&all->text, ", ..");
 }
 
 rlx_status leftover_refuse(const leftovers *all) {
   if (all->n == 0) return RLX_OK;
-  if (all->said.failed) return RLX_FAIL(RLX_NO_MEMORY, "a list of %zu things that nobody reads", all->n);
-  return RLX_FAIL(RLX_UNSUPPORTED, "%zu thing%s of the file would be ignored: %s", all->n, all->n == 1 ? "" : "s",
-                  all->said.v);
+  if (all->text.failed) return RLX_FAIL(RLX_NO_MEMORY, "a list of %zu unread items", all->n);
+  return RLX_FAIL(RLX_UNSUPPORTED, "%zu item%s of the file would be ignored: %s", all->n, all->n == 1 ? "" : "s",
+                  all->text.v);
 }
 
-void leftovers_deinit(leftovers *all) { rlx_str_deinit(&all->said); }
+void leftovers_deinit(leftovers *all) { rlx_str_deinit(&all->text); }

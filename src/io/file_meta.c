@@ -1,8 +1,8 @@
-/* Metadata as callers see it: a GGUF's values are decoded here, each when it is asked for.
+/* Metadata access: GGUF values are decoded here on demand.
  *
- * Nothing here can fail: the reader has checked lengths, counts and bools. An element of a list is found without walking the
- * list: numbers by their place, texts from the mark before them. A list travels through rlx_meta as a pointer to its record,
- * which lives as long as the file. */
+ * Nothing here can fail: the reader has checked lengths, counts and bools. List elements are found without walking
+ * the list: numbers by index, texts from the nearest stored offset. A list is passed in rlx_meta as a pointer to its
+ * record, which is valid as long as the file. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -59,7 +59,7 @@ static void decode_number(gguf_type type, const unsigned char *p, rlx_meta *out)
       if (bits > INT64_MAX) {
         out->kind = RLX_META_FLOAT;
         out->number = (double)bits;
-        out->opaque = p; /* who writes it again needs all its bits */
+        out->opaque = p; /* a writer needs all its bits */
         return;
       }
       out->integer = (int64_t)bits;

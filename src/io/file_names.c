@@ -1,8 +1,8 @@
-/* Items by name: an open-addressing table of numbers beside the array that holds the items.
+/* Name lookup: an open-addressing hash table of indices next to the array of items.
  *
- * The items stay where their array has them; a slot holds a number, and the name is read through it. The table is at most
- * half full, so a search takes a step or two. The hash starts from a number that differs between processes: whoever writes a
- * file cannot choose names that collide. */
+ * Items stay in their array; a slot holds an index, and the name is read through it. The table is at most half full,
+ * so a search takes one or two steps. The seed of the hash differs between processes, so a file cannot choose
+ * colliding names. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -15,7 +15,7 @@ static const char *name_of(const void *items, size_t i, size_t stride) {
   return name;
 }
 
-/* The slot of a name: its own, or a free one. */
+/* The slot of a name, or a free slot. */
 static size_t seek(const file_names *t, const void *items, size_t stride, const char *name) {
   size_t at = (size_t)rlx_text_hash(t->seed, name) & t->mask;
   while (t->slots[at] && strcmp(name_of(items, t->slots[at] - 1, stride), name) != 0) at = (at + 1) & t->mask;

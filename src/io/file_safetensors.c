@@ -1,12 +1,11 @@
-/* safetensors, read: a header of JSON, then the tensors' bytes.
+/* Reads safetensors: a JSON header, then the bytes of the tensors.
  *
  *   bytes of the header u64 | {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ..} | data
  *
- * The header is at most 100 MB and is walked tensor by tensor. Tensors must cover the data exactly: what overlaps, leaves holes
- * or does not end with the file is refused. They are kept in the order of their bytes, so that who reads them all reads the
- * file from front to back.
+ * The header is at most 100 MB and is scanned tensor by tensor. Tensors must cover the data exactly: overlaps, holes
+ * and trailing bytes are refused. Tensors are sorted by offset, so reading them all reads the file sequentially.
  *
- * Not here: types that RLX does not have (8-bit and smaller floats, u16, u64), refused by name. */
+ * Not supported: types that RLX does not have (8-bit and smaller floats, u16, u64), refused by name. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,7 @@ static rlx_status parse_shape(const json_t *v, rlx_dims *out) {
   return RLX_OK;
 }
 
-/* Where its bytes begin and end, from the data's start. */
+/* Parses the begin and end of its bytes, relative to the data. */
 static rlx_status parse_offsets(const json_t *v, uint64_t data_bytes, rlx_file_tensor *t) {
   if (!json_is_array(v) || json_array_size(v) != 2)
     return RLX_FAIL(RLX_INVALID, "expected two data_offsets, found %s of %zu", json_kind_name(v), json_array_size(v));
@@ -98,7 +97,7 @@ static rlx_status add_meta(rlx_file *f, uint32_t part, const json_t *key, json_t
   rlx_status s = RLX_OK;
   if (!json_is_string(v))
     s = RLX_FAIL(RLX_INVALID, "__metadata__ '%s': expected a string, found %s", name, json_kind_name(v));
-  else if (part == 0) /* that of the other parts says the same */
+  else if (part == 0) /* the other parts repeat it */
     s = file_add_text(f, name, json_string_value(v), json_string_length(v));
   json_decref(v);
   return s;
@@ -119,7 +118,7 @@ static rlx_status each_member(rlx_file *f, uint32_t part, json_text object, cons
   }
 }
 
-/* One of the header's members. */
+/* Adds one member of the header. */
 static rlx_status add_member(rlx_file *f, uint32_t part, const json_t *key, json_text value, const char *whole) {
   if (strcmp(json_string_value(key), "__metadata__") != 0) return add_tensor(f, part, key, value, whole);
   if (f->parts.v[part].has_metadata) return RLX_FAIL(RLX_INVALID, "the header has __metadata__ twice");

@@ -1,11 +1,11 @@
-/* Typed metadata in safetensors.
+/* Typed metadata in safetensors files.
  *
- * The format has texts alone. A file converted from a GGUF has numbers and lists as the texts of their JSON, and under "rlx.types" an
- * object that says which types they had: {"llama.block_count": "u32", "tokenizer.ggml.tokens": "array of string"}. Here they become
- * again what they were: each is put into the bytes that a GGUF would have, and those are read as a GGUF's are. So what asks for
- * metadata (a tokenizer, a family of models) need not know which format it came in.
+ * The format has only texts. A file converted from a GGUF stores numbers and lists as the text of their JSON, and
+ * under "rlx.types" an object with their types: {"llama.block_count": "u32", "tokenizer.ggml.tokens": "array of
+ * string"}. This file restores the values: each is encoded as in a GGUF and parsed by the GGUF code. So readers of
+ * metadata (a tokenizer, a model family) need not know the format.
  *
- * Lists are walked element by element: their trees would be many times the size of the file. */
+ * Lists are scanned element by element: their JSON trees would be many times the size of the file. */
 #include <string.h>
 
 #include "io/file.h"
@@ -16,9 +16,9 @@ const char file_types_key[] = "rlx.types";
 
 typedef struct typed {
   rlx_file *f;
-  rlx_str bytes;           /* keys and values, as a GGUF has them */
-  RLX_ARRAY(size_t) which; /* of the file's metadata, in that order */
-  size_t n_elements;       /* of lists */
+  rlx_str bytes;           /* keys and values in GGUF encoding */
+  RLX_ARRAY(size_t) which; /* metadata indices, in that order */
+  size_t n_elements;       /* list elements */
 } typed;
 
 /* ---- One value ---- */
@@ -30,7 +30,7 @@ static rlx_status find_type(const char *name, gguf_type *out) {
   return RLX_OK;
 }
 
-/* A u64 in its digits: jansson's integers end earlier. */
+/* Parses a u64: jansson's integers are signed. */
 static bool to_u64(json_text text, uint64_t *out) {
   *out = 0;
   while (text.n && strchr(" \n\t\r", text.v[text.n - 1])) text.n--;
@@ -42,7 +42,7 @@ static bool to_u64(json_text text, uint64_t *out) {
   return text.n > 0;
 }
 
-/* The texts of a value live as long as the JSON. */
+/* Texts of the value point into the JSON. */
 static bool to_value(const json_t *v, gguf_type type, rlx_meta *out) {
   const char *text = json_string_value(v);
   *out = (rlx_meta){.kind = gguf_type_kind(type), .integer = json_integer_value(v), .number = json_number_value(v)};
@@ -52,7 +52,7 @@ static bool to_value(const json_t *v, gguf_type type, rlx_meta *out) {
       out->n = json_string_length(v);
       return text != NULL;
     case RLX_META_BOOL: out->integer = json_is_true(v); return json_is_boolean(v);
-    case RLX_META_FLOAT: /* what is not finite is a text: "inf" */
+    case RLX_META_FLOAT: /* non-finite values are texts: "inf" */
       return json_is_number(v) || (text && rlx_text_to_double(text, strlen(text), &out->number));
     default: return json_is_integer(v);
   }
@@ -82,7 +82,7 @@ static rlx_status add_list(typed *t, gguf_type type, json_text text) {
   uint64_t n = 0;
   gguf_add_number(s, type, 4);
   size_t at = s->n;
-  gguf_add_number(s, 0, 8); /* how many there are is known at the end */
+  gguf_add_number(s, 0, 8); /* placeholder: the count is known at the end */
   for (;; n++) {
     RLX_TRY(json_walk_element(&w, &element));
     if (!element.v) break;
@@ -117,7 +117,7 @@ static rlx_status add_member(typed *t, const json_t *key, json_text value) {
   const char *name = json_string_value(key);
   size_t i = file_names_find(&f->meta_names, f->metas.v, f->metas.n, sizeof *f->metas.v, name);
   json_t *type;
-  if (i == f->metas.n) return RLX_OK; /* of what is not there */
+  if (i == f->metas.n) return RLX_OK; /* the key does not exist */
   RLX_TRY(json_load_text(value, value.v, &type));
   rlx_status s = json_is_string(type) ? add_typed(t, i, json_string_value(type))
                                       : RLX_FAIL(RLX_INVALID, "expected a type's name, found %s", json_kind_name(type));
@@ -138,7 +138,7 @@ static rlx_status add_all(typed *t, json_text types) {
   }
 }
 
-/* The file's texts are replaced by values, and the key that told their types is gone. */
+/* Replaces the texts by values and removes the key with their types. */
 static rlx_status replace(typed *t) {
   rlx_file *f = t->f;
   size_t n = t->which.n, n_bytes = t->bytes.n, kept = 0;

@@ -1,8 +1,7 @@
-/* How the formats call tensor types: the columns of ir/types.def, and what GGUF has beside.
+/* Names of tensor types in file formats: the columns of ir/types.def, and GGUF types that RLX does not have.
  *
- * GGUF numbers its types. Those that RLX does not have are listed here with the size of their blocks, so that a file
- * with such tensors can be looked at; those that were withdrawn only by name, so that a refusal can say what it
- * refuses. */
+ * GGUF types are numbered. Those that RLX does not have are listed here with their block sizes, so that files with
+ * such tensors can be inspected; withdrawn ones only by name, for the message. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,18 +12,18 @@
 #include "ir/shape.h"
 
 #define NONE RLX_DTYPE_UNKNOWN
-/* What GGUF has beside the types of ir/types.def. */
+/* GGUF types that are not in ir/types.def. */
 static const struct extra {
   uint32_t number;
   const char *name;
-  uint32_t elements, bytes; /* of a block; 0: withdrawn */
+  uint32_t elements, bytes; /* per block; 0: withdrawn */
 } extras[] = {
   {4, "q4_2", 0, 0},        {5, "q4_3", 0, 0},      {9, "q8_1", 32, 36},      {31, "q4_0_4_4", 0, 0},
   {32, "q4_0_4_8", 0, 0},   {33, "q4_0_8_8", 0, 0}, {36, "iq4_nl_4_4", 0, 0}, {37, "iq4_nl_4_8", 0, 0},
   {38, "iq4_nl_8_8", 0, 0}, {41, "q1_0", 128, 18},
 };
 
-/* As rlx_tensor_bytes, for a type that it does not know; sizes are 1 or more. */
+/* rlx_tensor_bytes for an unsupported type; sizes are at least 1. */
 static rlx_status block_bytes(const struct extra *e, const rlx_dims *shape, size_t *out) {
   size_t n = 1;
   int64_t row = shape->v[shape->n - 1], block = e->elements;

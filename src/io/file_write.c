@@ -1,8 +1,8 @@
-/* Writing weight files: the object that takes metadata, tensors and bytes in this order, whatever the format.
+/* Writes weight files: an object that takes metadata, tensors and bytes, in this order, for any format.
  *
- * Metadata is put into the format's own form at once. When the first byte of a tensor comes, all tensors are known and with them
- * every offset, so the head is written, and from there on bytes go straight to the file; zeros fill the gaps between tensors.
- * The file is a draft until finished (base/file.h): nobody sees half of one. */
+ * Metadata is encoded immediately. When the first tensor byte comes, all tensors and thus all offsets are known, so
+ * the head is written; from then on bytes go straight to the file, with zeros as padding between tensors. The file
+ * is a draft until finished (base/file.h), so no partial file is ever visible. */
 #include "io/file_write.h"
 
 #include <inttypes.h>
@@ -79,7 +79,7 @@ rlx_status rlx_file_writer_meta(rlx_file_writer *w, const rlx_meta *m) {
   rlx_status s = w->format->add_meta(w, m);
   if (!s && w->metas.failed) s = no_memory(key);
   if (!s && !rlx_array_push(&w->keys, key)) s = no_memory(key);
-  if (s && w->metas.v) w->metas.v[w->metas.n = before] = '\0'; /* as if it had not been given */
+  if (s && w->metas.v) w->metas.v[w->metas.n = before] = '\0'; /* undo */
   return s ? rlx_fail_frame(s, "key '%s'", key) : RLX_OK;
 }
 
@@ -143,7 +143,7 @@ static rlx_status write_zeros(rlx_file_writer *w, uint64_t n) {
   return RLX_OK;
 }
 
-/* Goes on to the next tensor that has bytes to come. */
+/* Advances to the next tensor that needs bytes. */
 static rlx_status skip_full(rlx_file_writer *w) {
   while (w->at < w->tensors.n && w->done == w->tensors.v[w->at].bytes) {
     const rlx_file_tensor *t = &w->tensors.v[w->at++];
@@ -168,8 +168,8 @@ static rlx_status write_bytes(rlx_file_writer *w, const unsigned char *data, siz
   return skip_full(w);
 }
 
-/* After a failure the file cannot be good any more. */
-static rlx_status give_up(rlx_file_writer *w, rlx_status s) {
+/* After a failure the file cannot be completed. */
+static rlx_status abandon(rlx_file_writer *w, rlx_status s) {
   w->is_over = true;
   rlx_draft_discard(&w->draft);
   return s;
@@ -179,7 +179,7 @@ rlx_status rlx_file_writer_bytes(rlx_file_writer *w, const void *data, size_t by
   RLX_TRY(check_state(w, true));
   if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_file_writer_bytes: data is NULL");
   rlx_status s = write_bytes(w, data, bytes);
-  return s ? give_up(w, s) : RLX_OK;
+  return s ? abandon(w, s) : RLX_OK;
 }
 
 rlx_status rlx_file_writer_finish(rlx_file_writer *w) {
@@ -188,7 +188,7 @@ rlx_status rlx_file_writer_finish(rlx_file_writer *w) {
   if (!s && w->at < w->tensors.n)
     s = RLX_FAIL(RLX_INVALID, "tensor '%s' got %zu of its %zu bytes", w->tensors.v[w->at].name, w->done,
                  w->tensors.v[w->at].bytes);
-  if (s) return give_up(w, s);
+  if (s) return abandon(w, s);
   w->is_over = true;
   return rlx_draft_commit(&w->draft);
 }

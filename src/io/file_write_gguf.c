@@ -1,7 +1,7 @@
-/* GGUF, written: version 3. What the reader takes (file_gguf.c), in the order that other programs expect: tensors one after
- * another, each begun at a multiple of the alignment, the last one filled up to it.
+/* Writes GGUF version 3, as file_gguf.c reads it and in the order that other programs expect: tensors in sequence,
+ * each aligned, the last one padded.
  *
- * Numbers keep the types that they were read with. A scalar tensor, which the format does not have, is written as one of one
+ * Numbers keep the types they were read with. A scalar tensor, which the format does not have, is written with one
  * element. */
 #include <inttypes.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void gguf_add_text(rlx_str *s, const char *text, size_t n) {
 
 /* ---- Values -------------------------------------------------------------------------------------------------- */
 
-/* The type that a value is written as: its own, or the one that suits. */
+/* The type that a value is written as: its own, or one chosen by its value. */
 static rlx_status type_of(const rlx_meta *m, gguf_type *out) {
   bool fits_u32 = m->integer >= 0 && m->integer <= UINT32_MAX;
   *out = GGUF_TYPES;
@@ -64,7 +64,7 @@ static rlx_status add_float(rlx_str *s, gguf_type type, const rlx_meta *m) {
   memcpy(&narrow_bits, &narrow, sizeof narrow_bits);
   memcpy(&bits, &m->number, sizeof bits);
   if (type == GGUF_F32) bits = narrow_bits;
-  if (type == GGUF_U64) { /* above what a signed integer holds: its bits are where it was read */
+  if (type == GGUF_U64) { /* above INT64_MAX: its bits are where it was read */
     if (!m->opaque) return RLX_FAIL(RLX_INVALID, "a float cannot be written as u64");
     bits = gguf_load(m->opaque, 8);
   }
@@ -74,7 +74,7 @@ static rlx_status add_float(rlx_str *s, gguf_type type, const rlx_meta *m) {
 
 static rlx_status add_value(rlx_str *s, gguf_type type, const rlx_meta *m, int depth);
 
-/* The element type of a list: what the file had, or that of the first of a list made by hand. */
+/* The element type of a list: that of the file, or of the first element of a list made by a caller. */
 static rlx_status list_type(const rlx_meta *m, gguf_type *out) {
   rlx_meta first;
   const gguf_list *l = m->opaque;
@@ -149,7 +149,7 @@ static rlx_status check_tensor(const rlx_file_tensor *t) {
 
 static void add_tensor(rlx_str *s, const rlx_file_tensor *t) {
   uint32_t code = 0;
-  if (gguf_tensor_code(t->dtype, &code)) return; /* check_tensor has been here */
+  if (gguf_tensor_code(t->dtype, &code)) return; /* check_tensor has refused these */
   gguf_add_text(s, t->name, strlen(t->name));
   gguf_add_number(s, t->shape.n ? (uint64_t)t->shape.n : 1, 4);
   if (t->shape.n == 0) gguf_add_number(s, 1, 8);

@@ -1,7 +1,8 @@
-/* safetensors, written: a header of JSON, then the tensors in the order they were given, without gaps.
+/* Writes safetensors: a JSON header, then the tensors in the given order, without gaps.
  *
- * __metadata__ holds texts alone. Numbers, bools and lists go in as the text of their JSON; what a text cannot hold there (bytes
- * that are not UTF-8, a NUL) is refused. Blanks fill the header up, so that the data begins at a multiple of 8. */
+ * __metadata__ holds only texts. Numbers, bools and lists are stored as the text of their JSON; texts that JSON
+ * cannot hold (not UTF-8, a NUL) are refused. The header is padded with blanks so that the data starts at a multiple
+ * of 8. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -22,11 +23,11 @@ static rlx_status add_json(rlx_str *s, const rlx_meta *m, int depth) {
     case RLX_META_BOOL: rlx_str_add(s, m->integer ? "true" : "false"); return RLX_OK;
     case RLX_META_INT: rlx_str_add(s, "%" PRId64, m->integer); return RLX_OK;
     case RLX_META_FLOAT:
-      if (m->opaque) { /* a u64 that is more than an int64_t holds */
+      if (m->opaque) { /* a u64 above INT64_MAX */
         rlx_str_add(s, "%" PRIu64, gguf_load(m->opaque, 8));
         return RLX_OK;
       }
-      /* JSON has no number for what is not finite: "inf", "nan" */
+      /* JSON has no non-finite numbers: "inf", "nan" */
       rlx_str_add(s, isfinite(m->number) ? "" : "\"");
       rlx_str_add_double(s, m->number);
       rlx_str_add(s, isfinite(m->number) ? "" : "\"");
@@ -87,7 +88,7 @@ static rlx_status add_tensor(rlx_str *s, const rlx_file_tensor *t) {
 }
 
 static rlx_status make_head(const rlx_file_writer *w, rlx_str *head) {
-  rlx_str_add_bytes(head, "\0\0\0\0\0\0\0\0{", 9); /* the header's bytes are known at its end */
+  rlx_str_add_bytes(head, "\0\0\0\0\0\0\0\0{", 9); /* placeholder: the length is known at the end */
   if (w->keys.n) {
     rlx_str_add(head, "\"__metadata__\":{");
     rlx_str_add_bytes(head, w->metas.v, w->metas.n);

@@ -1,8 +1,8 @@
-/* A graph from a file: for now the text form. Other formats will join here, told apart by what the file begins with. */
+/* Loads a graph from a file in text form. Further formats would be detected here by their first bytes. */
 #include "base/file.h"
 #include "base/mem.h"
 
-enum { LIMIT_BYTES = 1 << 30 }; /* text of this size is no model but a mistake */
+enum { LIMIT_BYTES = 1 << 30 }; /* a larger text is not a model */
 
 rlx_status rlx_graph_read(const char *path, rlx_graph **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_graph_read: out is NULL");

@@ -1,14 +1,14 @@
-/* NumPy's .npy files: one array, a small text header, raw bytes.
+/* NumPy .npy files: one array with a small text header and raw bytes.
  *
- * Read: versions 1 to 3, little endian or single bytes, C or Fortran order (reordered to C). Written: version 1, C
- * order, the very bytes that numpy.save makes. bf16, which NumPy lacks, is the two-byte void type '<V2', as ml_dtypes
+ * Reads versions 1 to 3, little endian or single bytes, C or Fortran order (reordered to C). Writes version 1, C
+ * order, byte for byte as numpy.save does. bf16, which NumPy lacks, is the two-byte void type '<V2', as ml_dtypes
  * saves it.
  *
- * The header is a dictionary in Python's notation. It is parsed strictly: three keys, each once, nothing else. It is read
- * first and alone, so that a large file that is no array costs nothing; then the data is read to where it stays, so that
- * reading takes the memory of the file once. A file that changes between the two is refused (base/file.h).
+ * The header is a Python dictionary. It is parsed strictly: three keys, each once, nothing else. It is read first
+ * and alone, so a large file that is not an array costs nothing. Then the data is read straight into its final
+ * buffer, so reading takes the size of the file once. A file that changes in between is refused (base/file.h).
  *
- * Not here: big endian, structured types, text, objects, .npz. Each is refused by name. */
+ * Not supported: big endian, structured types, text, objects, .npz. Each is refused by name. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "ir/op.h"
 #include "ir/shape.h"
 
-/* Whether a file's type string is that of a type: '<' and '|' (no byte order) are the same for bytes and plain bits. */
+/* Whether a type string denotes a type: '<' and '|' (no byte order) are equal for single bytes and raw bits. */
 static bool is_descr(const char *text, const rlx_type_row *t) {
   if (!*t->npy) return false;
   bool either = t->info.block_bytes == 1 || t->npy[1] == 'V';
@@ -51,7 +51,7 @@ static bool accept(cursor *c, const char *text) {
   return true;
 }
 
-/* A string in either quotes, without escapes. */
+/* Parses a string in either quotes, without escapes. */
 static bool accept_string(cursor *c, char *out, size_t cap) {
   skip_blanks(c);
   if (c->at == c->end || (*c->at != '\'' && *c->at != '"')) return false;
@@ -92,7 +92,7 @@ static rlx_status parse_size(cursor *c, int64_t *out) {
   return c->at > from ? RLX_OK : RLX_FAIL(RLX_INVALID, "expected a size, 0 or more, in the shape");
 }
 
-/* "()", "(3,)", "(2, 3)"; "(3)" is a number in Python and no tuple, but nothing else can be meant. */
+/* Parses "()", "(3,)", "(2, 3)"; "(3)" is a number in Python but unambiguous. */
 static rlx_status parse_shape(cursor *c, header *h) {
   if (!accept(c, "(")) return RLX_FAIL(RLX_INVALID, "expected sizes in parentheses for shape");
   bool more = true;
@@ -143,7 +143,7 @@ static rlx_status parse_header(const char *text, size_t n, header *h) {
 
 /* ---- Reading ------------------------------------------------------------------------------------------------- */
 
-enum { MAX_HEADER = 1 << 20 }; /* bytes; NumPy itself refuses one of more than 10,000 unless told otherwise */
+enum { MAX_HEADER = 1 << 20 }; /* bytes; NumPy refuses more than 10,000 by default */
 
 typedef struct source {
   const char *path;
@@ -155,7 +155,7 @@ static rlx_status read_at(const source *f, size_t at, void *data, size_t bytes) 
   return rlx_fd_read(f->fd, f->path, &f->stamp, at, data, bytes);
 }
 
-/* How many bytes the header has, and where. */
+/* Finds the offset and length of the header. */
 static rlx_status find_header(const source *f, size_t *at, size_t *length) {
   unsigned char head[12] = {0};
   size_t bytes = f->stamp.bytes;
@@ -174,7 +174,7 @@ static rlx_status find_header(const source *f, size_t *at, size_t *length) {
   return RLX_OK;
 }
 
-/* The header, where the data begins, and how much there is. */
+/* Reads the header and finds the offset and bytes of the data. */
 static rlx_status read_header(const source *f, header *h, size_t *data_at, size_t *data_bytes) {
   size_t at, length, bytes = f->stamp.bytes;
   RLX_TRY(find_header(f, &at, &length));
@@ -198,7 +198,7 @@ static rlx_status check_bools(const unsigned char *data, size_t n) {
   return RLX_OK;
 }
 
-/* Walks the result in its own order; in the file the first axis runs fastest. */
+/* Walks the result in C order; in the file the first axis is the fastest. */
 static void copy_fortran(const header *h, const unsigned char *from, unsigned char *to) {
   size_t size = rlx_dtype_size(h->dtype), count = rlx_dims_count(&h->shape);
   int64_t index[RLX_MAX_RANK] = {0};
@@ -213,7 +213,7 @@ static void copy_fortran(const header *h, const unsigned char *from, unsigned ch
   }
 }
 
-/* Into C order, in a new buffer; the old one is taken. */
+/* Reorders to C order in a new buffer; frees the old one. */
 static rlx_status reorder(const header *h, unsigned char **data, size_t bytes) {
   unsigned char *ordered = rlx_mem_alloc(bytes);
   if (ordered) copy_fortran(h, *data, ordered);
@@ -249,9 +249,9 @@ rlx_status rlx_npy_read(const char *path, rlx_tensor *out) {
 
 /* ---- Writing ------------------------------------------------------------------------------------------------- */
 
-enum { HEAD_BYTES = 320, ALIGN = 64 }; /* the data begins at a multiple of ALIGN */
+enum { HEAD_BYTES = 320, ALIGN = 64 }; /* the data is aligned to ALIGN */
 
-/* Everything before the data; its length, a multiple of ALIGN. 8 sizes of 19 digits fit with room to spare. */
+/* Writes everything before the data; returns its length, a multiple of ALIGN. 8 sizes of 19 digits fit. */
 static size_t write_head(const char *descr, const rlx_dims *shape, char head[HEAD_BYTES]) {
   size_t n = 10;
 #define ADD(...) n += (size_t)snprintf(head + n, HEAD_BYTES - n, __VA_ARGS__)

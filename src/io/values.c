@@ -1,11 +1,11 @@
-/* Looking through numbers. Floats are judged by their bits: an exponent of all ones is an infinity or NaN. */
+/* Checks tensor values. Floats are tested by their bits: an exponent of all ones is infinity or NaN. */
 #include "io/values.h"
 
 #include <string.h>
 
 #include "ir/op.h"
 
-/* Bits of a float type: of the exponent, and all but the sign. */
+/* Bit masks of a float type: exponent, and everything but the sign. */
 typedef struct layout {
   size_t size;
   uint64_t exponent, magnitude;
@@ -14,7 +14,7 @@ typedef struct layout {
 static layout layout_of(rlx_dtype dtype) {
   const rlx_type_row *t = rlx_type_get(dtype);
   if (t->exponent == 0 || dtype == RLX_F8E4M3) return (layout){0, 0, 0};
-  int mantissa = t->digits - 1; /* its leading one is not stored */
+  int mantissa = t->digits - 1; /* the leading 1 is implicit */
   return (layout){.size = dtype == RLX_C64 ? 4 : t->info.block_bytes,
                   .exponent = ((UINT64_C(1) << t->exponent) - 1) << mantissa,
                   .magnitude = (UINT64_C(1) << (t->exponent + mantissa)) - 1};
@@ -36,8 +36,7 @@ const char *values_find_bad(rlx_dtype dtype, const void *data, size_t bytes, siz
   layout l = layout_of(dtype);
   for (size_t i = 0; dtype == RLX_BOOL && i < bytes; i++)
     if (p[i] > 1) return *at = i, "is no bool";
-  for (size_t i = 0; dtype == RLX_F8E4M3 && i < bytes;
-       i++) /* its largest exponent is one of numbers, but for one code */
+  for (size_t i = 0; dtype == RLX_F8E4M3 && i < bytes; i++) /* the largest exponent holds numbers except for one code */
     if ((p[i] & 127) == 127) return *at = i, "is not a number";
   for (size_t i = 0; l.size && i < bytes / l.size; i++) {
     uint64_t bits = bits_at(p + i * l.size, l.size);

@@ -1,12 +1,12 @@
-/* Chat templates: a conversation as the text that a model was taught with.
+/* Chat templates: a conversation as the text format that a model was trained on.
  *
- * Models bring a program for this in a language of templates. It is not run here: nearly all of them do one of some thirty
- * things, so each of these is a row of the table below, with the pieces of a template's text by which it is known. What a row
- * says: how a turn of each role is written (\1 stands for its text), the head of the reply, where the system's text goes if it has
- * no turn of its own, and the text it has where the conversation brings none. A template that no row knows is refused, since
- * nearly right is wrong: the model answers badly and nobody sees why.
+ * A model stores its template as a Jinja program. It is not executed here: nearly all templates are one of about
+ * thirty formats, so each format is a row of the table below, recognised by characteristic parts of the template's
+ * text. A row defines how a turn of each role is written (\1 stands for its text), the start of the reply, where the
+ * system text goes if it has no turn of its own, and the default system text. An unrecognised template is refused:
+ * with a nearly right format the model answers badly and the user does not see why.
  *
- * Here are the table and how a model's own template is recognised; chat_write.c writes a conversation by a row of it. */
+ * This file has the table and the recognition; chat_write.c writes a conversation by a row. */
 #include <jansson.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@
   "<\xef\xbd\x9c"    \
   "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"
 
-/* The first row that fits is taken, so the particular stand before the general. */
+/* The first matching row is used, so specific rows come before general ones. */
 static const chat_form forms[] = {
   {"smollm2",
    {"<|im_start|>", "named SmolLM, trained by Hugging Face<|im_end|>"},
@@ -298,7 +298,7 @@ const char *text_chat_recognise(const char *text, size_t bytes) {
   return NULL;
 }
 
-/* Of a list of templates, the one that is called "default". */
+/* In a list of templates, the one named "default". */
 static json_t *template_in(json_t *config) {
   json_t *t = json_object_get(config, "chat_template"), *e;
   size_t i;
@@ -334,7 +334,7 @@ const char *rlx_chat_template_of(const rlx_file *f) {
     list_names(&known);
     (void)RLX_FAIL(
       text.p ? RLX_UNSUPPORTED : RLX_NOT_FOUND, "the file %s; a template can be chosen by name (--template): %s",
-      text.p ? "has a chat template that is not known here" : "has no chat template", known.failed ? "" : known.v);
+      text.p ? "has a chat template that is not supported" : "has no chat template", known.failed ? "" : known.v);
     rlx_str_deinit(&known);
   }
   json_decref(config);

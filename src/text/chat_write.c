@@ -1,11 +1,11 @@
-/* A conversation by a row of the table of chat templates: as text, or as tokens.
+/* Writes a conversation by a row of the chat template table, as text or as tokens.
  *
- * What is written has two kinds of pieces: markers, which are the template's own, and content, which somebody typed or a model
- * said. Only markers may spell special tokens. The text is one all the same, and so are its tokens: a tokenizer joins letters
- * across the border of a marker ("### User:" and the blank after it), so pieces cannot be encoded one by one. The writer notes
- * where content is, and encoding looks for special tokens around it (text_encode_around).
+ * The text consists of markers, which belong to the template, and content, which a user typed or a model generated.
+ * Only markers may become special tokens. Yet the text must be encoded as a whole: a tokenizer joins characters
+ * across the border of a marker ("### User:" and the blank after it). So the writer records the ranges of content,
+ * and encoding looks for special tokens outside them (text_encode_around).
  *
- * BOS is not part of the text: encoding adds it to the first (RLX_TOKENS_ADD_SPECIAL), where the model wants it. */
+ * BOS is not part of the text: encoding adds it (RLX_TOKENS_ADD_SPECIAL) if the model uses it. */
 #include <string.h>
 
 #include "text/chat.h"
@@ -15,15 +15,15 @@ typedef enum role { SYSTEM, USER, ASSISTANT } role;
 
 typedef struct draft {
   rlx_str text;
-  RLX_ARRAY(text_range) content; /* in order; they may touch */
+  RLX_ARRAY(text_range) content; /* in order; may be adjacent */
   bool failed;
 } draft;
 
 typedef struct conversation {
   const chat_form *form;
   const rlx_chat_message *messages;
-  size_t n, last_user; /* n: there is none */
-  draft out, waiting;  /* waiting: the system's text, for a turn of the user */
+  size_t n, last_user; /* n: none */
+  draft out, waiting;  /* waiting: system text to be put into a user turn */
   bool had_user;
 } conversation;
 
@@ -68,7 +68,7 @@ static text_span trimmed(text_span s) {
   return s;
 }
 
-/* `form` with the text where \1 stands; `first` (may be NULL) is put before the text. */
+/* Appends `form` with the text in place of \1; `first` (may be NULL) is put before the text. */
 static void add_form(draft *out, const char *form, const draft *first, text_span text) {
   const char *place = strchr(form, '\1');
   add_marker(out, form, place ? (size_t)(place - form) : strlen(form));
@@ -83,7 +83,7 @@ static void drop_lines(text_span *s, bool behind) {
   while (behind && s->n && s->p[s->n - 1] == '\n') s->n--;
 }
 
-/* Models that think aloud are not shown again what they thought, but for what follows the last question. */
+/* Reasoning (<think>..</think>) of earlier answers is dropped, except after the last user message. */
 static void add_assistant(conversation *c, size_t i, text_span text) {
   static const char end[] = "</think>", begin[] = "<think>";
   const chat_form *f = c->form;
@@ -160,7 +160,7 @@ static rlx_status write_all(conversation *c, bool reply) {
   return failed ? RLX_FAIL(RLX_NO_MEMORY, "a conversation of %zu messages", c->n) : RLX_OK;
 }
 
-/* The text and where content is in it; *out is the caller's to deinit, also after a failure. */
+/* Writes the text and the ranges of its content; the caller deinitialises *out even after a failure. */
 static rlx_status write_draft(const char *what, const char *name, const rlx_chat_message *messages, size_t n,
                               bool reply, draft *out) {
   *out = (draft){0};

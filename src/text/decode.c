@@ -1,11 +1,11 @@
-/* Ids to text: what each token stands for, put together; and the same as tokens come, one at a time.
+/* Token ids to text: the bytes of each token, concatenated; and the same as a stream, one token at a time.
  *
- * A token's spelling is not its text. In a byte-level vocabulary each character of it is a byte; SentencePiece writes a blank as
- * U+2581 and rare bytes as "<0x0A>"; BERT's pieces begin a word or go on with one. A token may be part of a character, so the
- * stream keeps bytes back until the character is whole.
+ * The spelling of a token is not its text. In a byte-level vocabulary each character stands for a byte;
+ * SentencePiece writes a blank as U+2581 and rare bytes as "<0x0A>"; BERT marks tokens that continue a word. A token
+ * may be a part of a character, so the stream holds bytes back until the character is complete.
  *
- * A whole text drops the blank that encoding put before it. A stream does not: its first token may stand in the middle of a
- * text, and there the blank counts. */
+ * Decoding a whole text drops the blank that encoding prepended. A stream does not: its first token may be in the
+ * middle of a text, where the blank counts. */
 #include <string.h>
 
 #include "text/text.h"
@@ -21,7 +21,7 @@ static void add_marks_as_blanks(text_span s, rlx_str *out) {
   }
 }
 
-/* A spelling with a character that is no byte's was never made from bytes: it stands for itself. */
+/* Maps a byte-level spelling to bytes. A spelling with a character that stands for no byte is text itself. */
 static void add_as_bytes(text_span s, rlx_str *out) {
   size_t had = out->n;
   int32_t code = 0;
@@ -50,7 +50,7 @@ static bool is_byte_spelling(text_span s, char *byte) {
   return true;
 }
 
-/* BERT's blanks were never in the text: of each token's, those before a sign go. */
+/* BERT has no blanks in tokens; removes the inserted ones before punctuation. */
 static void clean_up(rlx_str *s, size_t from) {
   static const char *const pairs[][2] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
                                          {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
@@ -130,13 +130,13 @@ rlx_status rlx_tokenizer_decode(const rlx_tokenizer *t, const int32_t *ids, size
   return rlx_str_take(&out, text);
 }
 
-/* ---- As they come -------------------------------------------------------------------------------------------- */
+/* ---- Streaming ----------------------------------------------------------------------------------------------- */
 
 struct rlx_decoder {
   const rlx_tokenizer *t;
   bool special;
-  rlx_str bytes; /* what came and is not yet given out */
-  rlx_str text;  /* what is given out now */
+  rlx_str bytes; /* received but not yet returned */
+  rlx_str text;  /* returned by the current call */
 };
 
 rlx_status rlx_decoder_create(const rlx_tokenizer *t, bool special, rlx_decoder **out) {
@@ -192,7 +192,7 @@ rlx_status rlx_decoder_push(rlx_decoder *d, int32_t id, const char **text, size_
   RLX_TRY(check_token(d->t, id));
   size_t had = d->bytes.n;
   text_token_bytes(d->t, (uint32_t)id, d->special, &d->bytes);
-  if (d->bytes.failed) { /* as if it had not come */
+  if (d->bytes.failed) { /* undo the token */
     d->bytes.failed = false;
     d->bytes.n = had;
     return RLX_FAIL(RLX_NO_MEMORY, "the text of a token");

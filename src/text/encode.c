@@ -1,13 +1,13 @@
-/* Text to ids: the pipeline, in order.
+/* Text to token ids: the whole pipeline, in order.
  *
- * Special tokens are cut out first, the longest where several begin at the same place, leftmost first. What is between them is
- * normalised, cut into pieces and given to the model. Where a step reads characters, broken UTF-8 goes around it: its bytes are
- * tokens of their own; where the vocabulary has no tokens for them, U+FFFD takes their place.
+ * Special tokens are cut out first: leftmost first, the longest one at each position. The text between them is
+ * normalised, split into pieces and passed to the model. Steps that need characters skip invalid UTF-8: its bytes
+ * become byte tokens, or U+FFFD if the vocabulary has no byte tokens.
  *
- * Text that somebody typed must stay text: unless special tokens are asked for, no way leads to one of them, be it that the model
- * would join letters to its spelling or that a normal form makes it of others. In a conversation (content and what is around it)
- * they are looked for around content alone; the rest of the way is the same, so harmless content has the tokens it would have
- * with special tokens looked for everywhere. */
+ * User text must stay text. Unless special tokens are enabled, no step may produce one, neither by merging
+ * characters into its spelling nor by a normal form that yields it. In a conversation (content and markers) special
+ * tokens are searched outside content only. All other steps are the same, so ordinary content gets the same tokens
+ * as if they were searched everywhere. */
 #include <string.h>
 
 #include "base/budget.h"
@@ -17,8 +17,8 @@ rlx_status text_push(text_run *r, int32_t id) {
   return rlx_array_push(&r->ids, id) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "%zu tokens", r->ids.n);
 }
 
-/* A vocabulary without an unknown token leaves out what it cannot spell. One that has none of its own and names the token that
- * begins or ends a text does so too: letters it lacks must not end a text. */
+/* Appends the unknown token. A vocabulary without one drops what it cannot represent. The same holds if the file
+ * declares BOS or an end token as the unknown one: an unknown character must not end a text. */
 rlx_status text_push_unknown(text_run *r) {
   const rlx_tokenizer *t = r->t;
   if (t->unknown < 0 || t->unknown == t->bos || t->unknown == t->eos || t->vocab.flags[t->unknown] & TOKEN_END)
@@ -51,7 +51,7 @@ rlx_status text_push_bytes(text_run *r, text_span bytes) {
 
 /* ---- The models ---------------------------------------------------------------------------------------------- */
 
-/* A whole piece that is a token, where merges need not lead to it. */
+/* Looks up a whole piece as a token, for vocabularies where merges need not produce it. */
 static int32_t whole_piece(text_run *r, text_span piece) {
   if (!r->t->byte_level || r->t->is_spelled) return text_find(&r->t->vocab, piece.p, piece.n);
   if (piece.n > r->t->vocab.longest) return -1;
@@ -75,7 +75,7 @@ static rlx_status run_one(text_run *r, text_span piece) {
 
 static bool is_mark(const char *p, size_t n) { return n >= 3 && memcmp(p, TEXT_MARK, 3) == 0; }
 
-/* Where no token reaches across the start of a run of marks, pieces end there: it changes nothing but the time. */
+/* If no token spans the start of a run of U+2581, pieces can be cut there: the result is the same and faster. */
 rlx_status text_model_run(text_run *r, text_span piece) {
   if (!r->t->cuts_at_marks) return run_one(r, piece);
   size_t start = 0;
@@ -100,7 +100,7 @@ rlx_status text_model_run(text_run *r, text_span piece) {
 
 typedef rlx_status (*fragment_fn)(text_run *r, text_span in, bool is_first);
 
-/* The first range of content that ends after this place of the text. */
+/* Index of the first content range that ends after this offset. */
 static size_t content_after(const text_run *r, size_t at) {
   size_t low = 0, high = r->n_content;
   while (low < high) {
@@ -116,8 +116,8 @@ static bool has_content(const text_run *r, text_span in) {
   return i < r->n_content && r->content[i].start < start + in.n;
 }
 
-/* Whether a token that is spelled at this place is cut out there. Of those that are text anywhere, of others where special tokens
- * are looked for. */
+/* Whether a token spelled at this position is cut out: added tokens always, control tokens only where special tokens
+ * are searched. */
 static bool is_wanted(const text_run *r, int32_t id, text_span at) {
   if (id < 0) return false;
   if (r->special == SPECIAL_ALL || is_text(r, id)) return true;
@@ -133,7 +133,7 @@ static bool is_word_at(text_span in, size_t at, bool before) {
   return text_character(in.p + at, in.n - at, &code) && text_is_word(code);
 }
 
-/* The longest special token at a place; its bytes, 0: none. */
+/* Length of the longest special token at a position; 0: none. */
 static size_t special_at(const text_run *r, const text_tree *t, text_span in, size_t at, int32_t *id) {
   size_t best = 0;
   uint32_t node = t->root[(unsigned char)in.p[at]];
@@ -215,7 +215,8 @@ static rlx_status cut_normal(text_run *r, text_span in, bool is_first, text_spec
   return s;
 }
 
-/* A character that no text has, no token is spelled with and no normal form changes: U+FDD0. */
+/* U+FDD0, a noncharacter: not in valid text, in no token, unchanged by all normal forms. It marks content during
+ * alignment. */
 #define RESERVED "\xef\xb7\x90"
 enum { RESERVED_BYTES = 3 };
 
@@ -225,8 +226,8 @@ static const char *find_reserved(const char *p, const char *end) {
   return NULL;
 }
 
-/* The part's next stretch of one kind, from a place of the text on: content, or what is between. */
-static bool next_span(const text_run *r, size_t at, size_t end, text_span *out) {
+/* The next span of one kind (content, or text between content) from an offset on. */
+static bool next_range(const text_run *r, size_t at, size_t end, text_span *out) {
   size_t i = content_after(r, at), stop = end;
   bool is_content = i < r->n_content && r->content[i].start <= at;
   if (i < r->n_content) stop = is_content ? r->content[i].end : r->content[i].start;
@@ -235,12 +236,13 @@ static bool next_span(const text_run *r, size_t at, size_t end, text_span *out) 
   return is_content;
 }
 
-/* The normal form of content between others, appended, and where it is. The blanks at its ends belong to both: a marker may be
- * spelled with the one before it. */
 typedef struct aligned {
   rlx_str text;
   RLX_ARRAY(text_range) content;
 } aligned;
+
+/* Appends the normal form of a content range and records its range. Blanks at its ends are not part of the range: a
+ * marker may be spelled with the one before it. */
 static bool add_normal_content(text_run *r, text_span in, aligned *out, rlx_status *s) {
   rlx_str between = {0};
   rlx_str_add(&between, RESERVED);
@@ -266,22 +268,23 @@ static bool add_normal_content(text_run *r, text_span in, aligned *out, rlx_stat
   return ok;
 }
 
-/* The normal form of a part of both kinds, with the places of its content: that of what is around, in which nobody's character
- * stands for content, and that of each content. False: it is not the sum of these (letters on both sides of a border join). */
+/* Normalises a part with content and markers and finds the content ranges in the result: markers are normalised with
+ * RESERVED in place of content, and each content alone. False: the whole is not the concatenation of these
+ * (characters join across a border). */
 static bool align(text_run *r, text_span in, aligned *out, rlx_status *s) {
   size_t base = (size_t)(in.p - r->text), end = base + in.n;
   rlx_str around = {0}, form = {0};
   text_span span;
   for (size_t at = base; at < end; at += span.n)
-    if (next_span(r, at, end, &span)) rlx_str_add(&around, RESERVED);
+    if (next_range(r, at, end, &span)) rlx_str_add(&around, RESERVED);
     else rlx_str_add_bytes(&around, span.p, span.n);
   text_span normal = {around.v, around.n};
   *s = around.failed ? RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n) : normalize(r, &normal);
-  rlx_str_add_bytes(&form, normal.p, *s ? 0 : normal.n); /* of nothing, too: it has a place */
+  rlx_str_add_bytes(&form, normal.p, *s ? 0 : normal.n); /* even if empty: it has a range */
   bool ok = !*s && !form.failed;
   const char *p = form.v, *stop = ok ? p + form.n : p;
   for (size_t at = base; ok && !*s && at < end; at += span.n) {
-    if (!next_span(r, at, end, &span)) continue;
+    if (!next_range(r, at, end, &span)) continue;
     const char *here = find_reserved(p, stop);
     ok = here != NULL;
     if (!ok) break;
@@ -296,8 +299,8 @@ static bool align(text_run *r, text_span in, aligned *out, rlx_status *s) {
   return ok;
 }
 
-/* A part of both kinds, where special tokens are looked for in its normal form, in which places are lost: they are found again,
- * or each kind is taken alone. */
+/* Cuts a part with content and markers whose special tokens are searched after normalisation, which loses offsets.
+ * The ranges are found again (align), or each kind is encoded separately. */
 static rlx_status cut_mixed(text_run *r, text_span in, bool is_first) {
   aligned a = {0};
   rlx_status s = RLX_OK;
@@ -320,7 +323,7 @@ static rlx_status cut_mixed(text_run *r, text_span in, bool is_first) {
   text_span span;
   size_t base = (size_t)(in.p - r->text), end = base + in.n;
   for (size_t at = base; !s && !ok && at < end; at += span.n) {
-    bool is_content = next_span(r, at, end, &span);
+    bool is_content = next_range(r, at, end, &span);
     s = cut_normal(r, span, is_first && at == base, is_content ? SPECIAL_NONE : SPECIAL_ALL);
   }
   rlx_str_deinit(&a.text);
@@ -385,7 +388,7 @@ static bool has_tokens(const rlx_tokenizer *t, text_span bytes) {
   return true;
 }
 
-/* The next broken character that has no tokens for its bytes: where, and how many bytes. in.n: there is none. */
+/* Offset and length of the next invalid character whose bytes have no tokens; in.n: none. */
 static size_t find_broken(const rlx_tokenizer *t, text_span in, size_t from, size_t *bytes) {
   for (size_t at = from; at < in.n; at += *bytes) {
     at += text_valid_prefix(in.p + at, in.n - at);
@@ -396,7 +399,7 @@ static size_t find_broken(const rlx_tokenizer *t, text_span in, size_t from, siz
   return in.n;
 }
 
-/* Moves the borders of content up to `at` of the text, which is the end of what is copied so far. */
+/* Shifts content borders up to offset `at`, which is the end of the text copied so far. */
 static void move_content(text_run *r, size_t at, size_t *border) {
   for (; *border < 2 * r->n_content; ++*border) {
     const text_range *from = &r->content[*border / 2];
@@ -407,7 +410,7 @@ static void move_content(text_run *r, size_t at, size_t *border) {
   }
 }
 
-/* The text with U+FFFD for what is broken and has no tokens; its content moves along. */
+/* Replaces invalid bytes without tokens by U+FFFD; content ranges move along. */
 static rlx_status replace_broken(text_run *r, text_span *text) {
   size_t bytes = 0, at = find_broken(r->t, *text, 0, &bytes), done = 0, border = 0;
   if (at == text->n) return RLX_OK;
@@ -436,8 +439,8 @@ static bool is_blank(text_span s) {
   return true;
 }
 
-/* Files mark tokens as text that a template has for its turns ("<|im_start|>" as user-defined): what is around content spells
- * them, so content must not. Blanks and lines are nobody's. */
+/* Some files declare template markers ("<|im_start|>") as user-defined text tokens. Tokens that the text around
+ * content spells must not come from content. Blanks and line ends are exempt. */
 static rlx_status find_markers(text_run *r, text_span text) {
   const text_tree *trees[] = {&r->t->raw_specials, &r->t->normal_specials};
   for (size_t i = 0, at = 0; i <= r->n_content && at < text.n; i++) {
@@ -467,7 +470,7 @@ static rlx_status encode(text_run *r, text_span text, unsigned flags) {
   return rlx_array_reserve(&r->ids, 1) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "tokens");
 }
 
-/* Steps of looking up tokens: ten times what the longest tokens of real vocabularies make of a byte. */
+/* Budget of lookup steps: ten times what the longest tokens of real vocabularies need per byte. */
 enum { WORK_PER_BYTE = 1 << 10 };
 
 rlx_status text_encode_around(const rlx_tokenizer *t, text_span text, const text_range *content, size_t n_content,

@@ -1,10 +1,10 @@
 /* Tokenizers from GGUF metadata: the keys under tokenizer.ggml.
  *
- * What a file leaves out is as llama.cpp takes it, since files were made to be read by that: the special tokens of each model,
- * which of them are added, how blanks are written. Two things it guesses are not guessed here: BOS and EOS of byte-level
- * vocabularies, and pre-tokenizers without a pattern. A file that names no pre-tokenizer at all is older than that key; it is read
- * in the way of its time, with a warning. A key that is there in another type than it has is refused, and so are ids that no token
- * has and keys that nobody reads (io/file_leftover.def). */
+ * Missing keys get the defaults of llama.cpp, for which files are made: the special tokens of each model type, which
+ * of them are added, how blanks are encoded. Two of its guesses are not made here: BOS and EOS of byte-level
+ * vocabularies, and pre-tokenizers without a pattern. A file without tokenizer.ggml.pre is older than that key; it
+ * gets the default of its time, with a warning. A key of the wrong type, an id outside the vocabulary and an unknown
+ * key (io/file_leftover.def) are refused. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,10 +16,10 @@
 #define KEY(NAME) "tokenizer.ggml." NAME
 #define DEEPSEEK_END "<\357\275\234end\342\226\201of\342\226\201sentence\357\275\234>"
 
-/* GGUF's numbers for kinds of token, as ours. */
+/* GGUF token types as flags. */
 static const uint32_t type_flags[] = {0, 0, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_ADDED, TOKEN_UNUSED, TOKEN_BYTE};
 
-/* Spellings that end a turn or a text whatever the file says; they are control tokens even where it calls them otherwise. */
+/* Spellings that end a turn or a text whatever the file declares; they become control tokens. */
 static const char *const ends[] = {"<|eot_id|>",
                                    "<|im_end|>",
                                    "<|end|>",
@@ -61,15 +61,15 @@ typedef struct reader {
   const text_pre *pre;
   int32_t around[2];
   char kind[64];
-  RLX_ARRAY(const char *) asked; /* keys that were looked for */
-  rlx_status status;             /* the first thing that is wrong with one */
+  RLX_ARRAY(const char *) known; /* keys that were read */
+  rlx_status status;             /* the first error */
 } reader;
 
 /* ---- Keys ---------------------------------------------------------------------------------------------------- */
 
-/* Finds a key and remembers that somebody asked for it. */
+/* Finds a key and marks it as read. */
 static bool find(reader *r, const char *key, rlx_meta *out) {
-  if (!rlx_array_push(&r->asked, key) && !r->status) r->status = RLX_FAIL(RLX_NO_MEMORY, "the keys of a tokenizer");
+  if (!rlx_array_push(&r->known, key) && !r->status) r->status = RLX_FAIL(RLX_NO_MEMORY, "the keys of a tokenizer");
   return rlx_file_meta_find(r->f, key, out);
 }
 
@@ -94,7 +94,7 @@ static bool flag_or(reader *r, const char *key, bool fallback) {
   return m.integer != 0;
 }
 
-/* A special token's id. Writers say that there is none with -1, in 32 bits or more. */
+/* Id of a special token. Writers use -1, in 32 or 64 bits, for none. */
 static int32_t id_or(reader *r, const char *key, int32_t fallback) {
   rlx_meta m;
   if (fallback >= 0 && (size_t)fallback >= r->d.n_tokens) fallback = -1;
@@ -148,7 +148,7 @@ static rlx_status read_tokens(reader *r) {
   return RLX_OK;
 }
 
-/* "left right": the blank is looked for from the second byte on, since the first part may begin with one. */
+/* Parses "left right". The blank is searched from the second byte on, since the left part may begin with one. */
 static rlx_status read_merges(reader *r) {
   rlx_meta list, e;
   RLX_TRY(find_list(r, KEY("merges"), RLX_META_TEXT, 0, &list));
@@ -185,7 +185,7 @@ static rlx_status make_normals(text_desc *d, size_t n) {
   return d->normals ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "tokenizer");
 }
 
-/* The blank before a text, where there is to be one, and all blanks as U+2581. */
+/* Adds SentencePiece normalisation: an optional leading blank, and blanks as U+2581. */
 static rlx_status spm_spaces(text_desc *d, bool prefix) {
   RLX_TRY(make_normals(d, 2));
   if (prefix) {
@@ -216,7 +216,8 @@ static rlx_status add_patterns(text_desc *d, const char *const *patterns, size_t
 
 /* ---- The models ---------------------------------------------------------------------------------------------- */
 
-/* A token that is to be added but has no id is left out, with a warning: texts without it are nearly right. */
+/* Whether a token can be added. If it is requested but has no id it is skipped with a warning: texts without it are
+ * nearly right. */
 static bool can_add(bool wanted, int32_t id, const char *name) {
   if (wanted && id < 0) rlx_log_write(RLX_LOG_WARN, "%s is to be added to texts, but the file has none", name);
   return wanted && id >= 0;
@@ -256,7 +257,7 @@ static rlx_status find_pre(reader *r, bool is_gemma) {
   } else if (!find_text(r, KEY("pre"), &name) || name.n == 0) {
     rlx_log_write(
       RLX_LOG_WARN,
-      "the file names no pre-tokenizer (%s): an old default is taken, and text may be cut otherwise than the model learnt it",
+      "the file names no pre-tokenizer (%s): using an old default, so text may be split differently than in training",
       KEY("pre"));
     name = (text_span){"default", 7};
   }
@@ -294,7 +295,7 @@ static rlx_status read_wordpiece(reader *r) {
   text_desc *d = &r->d;
   d->model = TEXT_WORDPIECE;
   d->word_prefix = TEXT_MARK;
-  d->max_characters = 100; /* as BERT's authors have it; the format does not say */
+  d->max_characters = 100; /* BERT's default; the format has no key */
   d->clean_up = true;
   snprintf(r->kind, sizeof r->kind, "wordpiece");
   read_bos_eos(r, id_or(r, KEY("cls_token_id"), 101), -1, 100);
@@ -345,9 +346,9 @@ static rlx_status read_unigram(reader *r) {
   return RLX_OK;
 }
 
-/* ---- What files do not say ----------------------------------------------------------------------------------- */
+/* ---- Facts without a key ------------------------------------------------------------------------------------- */
 
-/* Of ASCII alone, whatever the locale. */
+/* ASCII only, independent of the locale. */
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 static bool name_has(const rlx_file *f, const char *key, const char *word) {
@@ -362,7 +363,7 @@ static bool name_has(const rlx_file *f, const char *key, const char *word) {
   return false;
 }
 
-/* Some models' special tokens take blanks along; the format has no place to say so. */
+/* Special tokens of some models absorb adjacent blanks, for which GGUF has no key. */
 static void mark_strips(reader *r) {
   bool is_phi3 = name_has(r->f, "general.name", "phi-3") || name_has(r->f, "general.name", "phi3");
   bool mask = name_has(r->f, KEY("pre"), "jina-v2-de") || name_has(r->f, KEY("pre"), "jina-v2-es") ||
@@ -380,8 +381,8 @@ static void mark_strips(reader *r) {
   }
 }
 
-/* Ends by what the file names and by spelling. "<|end|>" ends a part of a message and no more where "<|return|>" or "<|flush|>"
- * end the message; "</s>" is a letter like others where another token ends. */
+/* Marks end tokens: those that the file names, and by spelling. "<|end|>" ends only a part of a message if
+ * "<|return|>" or "<|flush|>" exist. "</s>" is ordinary text if another token is the end. */
 void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n_named, bool only_marked) {
   bool has_return = false, has_other = false;
   for (size_t i = 0; i < n; i++) {
@@ -402,7 +403,7 @@ void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n
 
 /* ---- The reader ---------------------------------------------------------------------------------------------- */
 
-/* All keys of a tokenizer that nobody asked for. `kind` is what tokenizer.ggml.model says. */
+/* Refuses all tokenizer keys that were not read. `kind` is the value of tokenizer.ggml.model. */
 static rlx_status refuse_leftovers(const reader *r, text_span kind) {
   char name[32];
   rlx_meta m;
@@ -410,7 +411,7 @@ static rlx_status refuse_leftovers(const reader *r, text_span kind) {
   leftovers left = {.family = name};
   for (uint32_t i = 0; rlx_file_meta_at(r->f, i, &m); i++) {
     bool is_read = strncmp(m.key, "tokenizer.", 10) != 0 || strcmp(m.key, "tokenizer.json") == 0;
-    for (size_t k = 0; k < r->asked.n && !is_read; k++) is_read = strcmp(r->asked.v[k], m.key) == 0;
+    for (size_t k = 0; k < r->known.n && !is_read; k++) is_read = strcmp(r->known.v[k], m.key) == 0;
     if (!is_read) leftover_add(&left, &(leftover){.kind = LEFT_TOKENIZER, .name = m.key, .value = m});
   }
   rlx_status s = leftover_refuse(&left);
@@ -449,6 +450,6 @@ rlx_status text_from_gguf(const rlx_file *f, rlx_tokenizer **out) {
   else s = text_build(&r.d, out);
   rlx_mem_free(r.tokens);
   rlx_mem_free(r.merges);
-  rlx_array_deinit(&r.asked);
+  rlx_array_deinit(&r.known);
   return s;
 }

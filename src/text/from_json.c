@@ -1,8 +1,8 @@
-/* Tokenizers from tokenizer.json: the file of the `tokenizers` package, which holds a whole pipeline.
+/* Tokenizers from tokenizer.json: the file format of the `tokenizers` package, which describes a whole pipeline.
  *
- * The model with its tables, tokens that were added to it, the steps before it (json_steps.c), what is put around a text, and
- * how tokens become text again. Parts that are not known are refused by name. Which tokens begin and end a text is told by
- * tokenizer_config.json, config.json and generation_config.json, where a folder has them. */
+ * It has the model with its tables, added tokens, the steps before the model (json_steps.c), the tokens put around a
+ * text, and the decoder. Unknown parts are refused by name. The tokens that begin and end a text come from
+ * tokenizer_config.json, config.json and generation_config.json if the folder has them. */
 #include <jansson.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ typedef struct reader {
   text_desc d;
   text_token *tokens;
   text_pair *merges;
-  bool *is_there; /* of ids */
+  bool *is_there; /* per id */
   int32_t before[MAX_AROUND], after[MAX_AROUND];
 } reader;
 
@@ -38,7 +38,7 @@ static rlx_status parse(text_span text, const char *name, json_t **out) {
 /* ---- Tokens -------------------------------------------------------------------------------------------------- */
 
 static rlx_status check_id(json_t *id, size_t n, const char *what, const char *spelling) {
-  if (!json_is_integer(id)) return RLX_FAIL(RLX_INVALID, "%s '%.100s': its id is not a whole number", what, spelling);
+  if (!json_is_integer(id)) return RLX_FAIL(RLX_INVALID, "%s '%.100s': expected an integer as id", what, spelling);
   if (json_integer_value(id) >= 0 && (uint64_t)json_integer_value(id) < n) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "%s '%.100s' has the id %lld, with %zu tokens in all", what, spelling,
                   (long long)json_integer_value(id), n);
@@ -130,7 +130,7 @@ static rlx_status read_tokens(reader *r) {
   return read_added(r, added);
 }
 
-/* Before there are tables to look in. */
+/* Linear search, before the tables exist. */
 static int32_t find_token(const reader *r, const char *spelling) {
   size_t bytes = spelling ? strlen(spelling) : 0;
   for (size_t i = 0; bytes && i < r->d.n_tokens; i++)
@@ -140,7 +140,7 @@ static int32_t find_token(const reader *r, const char *spelling) {
 
 /* ---- Models -------------------------------------------------------------------------------------------------- */
 
-/* ["a", "b"], or "a b" in older files. */
+/* Parses merges: ["a", "b"], or "a b" in older files. */
 static rlx_status read_merges(reader *r) {
   json_t *list = json_object_get(r->model, "merges"), *m;
   size_t i, n = json_array_size(list);
@@ -200,7 +200,7 @@ static rlx_status read_unigram(reader *r) {
   json_t *unknown = json_object_get(r->model, "unk_id");
   d->model = TEXT_UNIGRAM;
   d->kind = "unigram";
-  d->match_special = true; /* the package does not know which they are */
+  d->match_special = true; /* the package does not distinguish special tokens here */
   d->byte_fallback = json_is_true(json_object_get(r->model, "byte_fallback"));
   if (!json_is_integer(unknown)) return RLX_OK;
   RLX_TRY(check_id(unknown, d->n_tokens, "unk_id", ""));
@@ -208,7 +208,7 @@ static rlx_status read_unigram(reader *r) {
   return RLX_OK;
 }
 
-/* Old files leave the type out; what is in the model tells. */
+/* Old files omit the type; the members of the model determine it. */
 static rlx_status read_model(reader *r) {
   const char *type = text_or(r->model, "type", NULL);
   if (!type)
@@ -308,13 +308,14 @@ static rlx_status read_decoder(reader *r, json_t *p, int depth) {
 
 /* ---- Where texts begin and end ------------------------------------------------------------------------------- */
 
-/* "</s>" or {"content": "</s>"}. */
+/* A token given as "</s>" or {"content": "</s>"}. */
 static int32_t named_token(const reader *r, const char *key) {
   json_t *t = json_object_get(r->config, key);
   return find_token(r, json_is_object(t) ? text_or(t, "content", "") : json_string_value(t));
 }
 
-/* An id of config.json or generation_config.json; -1 and null are none. Models may have rows for more tokens than the tokenizer has. */
+/* An id of config.json or generation_config.json; -1 and null mean none. Ids beyond the tokenizer are allowed:
+ * models may have more embedding rows than tokens. */
 static rlx_status read_id(const reader *r, const char *where, const char *key, const json_t *id, int32_t *out) {
   json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
   json_int_t rows = json_integer_value(json_object_get(r->model_config, "vocab_size"));

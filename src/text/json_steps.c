@@ -1,7 +1,7 @@
-/* The steps of a tokenizer.json: its normalizer and pre_tokenizer, as ours.
+/* The steps of a tokenizer.json: converts its normalizer and pre_tokenizer to internal steps.
  *
- * Each type is one function in a table; what is not in the table is refused by name, since a step left out would change every
- * id after it. Most pre-tokenizers are a pattern and a behaviour. */
+ * Each type is one function in a table. An unknown type is refused by name, since a missing step would change all
+ * following ids. Most pre-tokenizers are a pattern and a behaviour. */
 #include <jansson.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { MAX_DEPTH = 16 };
 
-/* ---- What all need ------------------------------------------------------------------------------------------- */
+/* ---- Helpers ------------------------------------------------------------------------------------------------- */
 
 static const char *type_of(json_t *step) {
   const char *type = json_string_value(json_object_get(step, "type"));
@@ -47,7 +47,7 @@ static rlx_status add_pattern(text_desc *d, const char *pattern, text_behavior b
   return text_pattern_compile(pattern, &s->code);
 }
 
-/* A text as a pattern that matches it and nothing else. */
+/* Adds a pattern that matches exactly this text. */
 static rlx_status add_literal(text_desc *d, text_span text, text_behavior behavior, bool invert) {
   rlx_str pattern = {0};
   for (size_t i = 0; i < text.n; i++) {
@@ -62,7 +62,7 @@ static rlx_status add_literal(text_desc *d, text_span text, text_behavior behavi
   return s;
 }
 
-/* {"Regex": ".."} or {"String": ".."}. */
+/* Reads {"Regex": ".."} or {"String": ".."}. */
 static rlx_status pattern_of(json_t *step, const char **regex, text_span *string) {
   json_t *p = json_object_get(step, "pattern"), *s = json_object_get(p, "String");
   *regex = json_string_value(json_object_get(p, "Regex"));
@@ -142,7 +142,7 @@ static int digit_of(char c) {
                                 : -1;
 }
 
-/* SentencePiece's table, in base 64. */
+/* SentencePiece's precompiled table, base64-encoded. */
 static rlx_status precompiled(json_t *j, text_desc *d) {
   json_t *table = json_object_get(j, "precompiled_charsmap");
   const char *p = json_string_value(table);
@@ -240,7 +240,7 @@ static rlx_status delimiter(json_t *j, text_desc *d) {
   return add_literal(d, (text_span){json_string_value(text), json_string_length(text)}, SPLIT_REMOVED, false);
 }
 
-/* Older files say add_prefix_space where newer ones have a scheme. */
+/* Older files have add_prefix_space, newer ones prepend_scheme. */
 static rlx_status metaspace(json_t *j, text_desc *d) {
   const char *mark = json_string_value(json_object_get(j, "replacement"));
   const char *scheme = json_string_value(json_object_get(j, "prepend_scheme"));
@@ -316,7 +316,8 @@ rlx_status text_json_normals(json_t *j, text_desc *d) {
   return add_steps(j, "normalizer", "normalizers", normal_types, 0, d);
 }
 
-/* Where spelling bytes is the last step, as it nearly always is, the model does it: a table is faster than a copy. */
+/* If byte-level spelling is the last step, as nearly always, the model does it with a table, which is faster than a
+ * copy. */
 rlx_status text_json_splits(json_t *j, text_desc *d) {
   RLX_TRY(add_steps(j, "pre_tokenizer", "pretokenizers", split_types, 0, d));
   if (d->n_splits && d->splits[d->n_splits - 1].kind == SPLIT_BYTES) {

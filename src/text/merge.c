@@ -1,10 +1,10 @@
-/* Byte pair encoding: neighbours are joined, best pair first, leftmost among equals, until none is left.
+/* Byte pair encoding: merges adjacent symbols, best pair first, leftmost among equals, until no pair is left.
  *
- * Two kinds of vocabulary say what "best" is. With merges (gpt2) a pair of ids has a rank. With scores (SentencePiece as
- * llama has it) a pair may be joined where its letters are a token, and the higher score goes first. Both become a number
- * where less is better, so one loop serves both: a doubly linked list of symbols and a heap of candidates, of which those that
- * have been overtaken are dropped when they come up. n symbols cost n log n, also where a piece is a megabyte of the same
- * letter. Short pieces, which is nearly all of them, look for the best pair by walking instead: no heap is faster than one. */
+ * "Best" depends on the vocabulary. With merges (gpt2) a pair of ids has a rank. With scores (SentencePiece BPE,
+ * llama) a pair may merge if its concatenation is a token, and the higher score goes first. Both become a number
+ * where lower is better, so one loop serves both: a doubly linked list of symbols and a heap of candidates, with
+ * stale candidates dropped when popped. This takes O(n log n) for n symbols, even for a megabyte of one letter.
+ * Short pieces, which are nearly all, use linear search instead: that is faster than a heap. */
 #include <string.h>
 
 #include "text/text.h"
@@ -14,8 +14,8 @@ enum { WALK_AT_MOST = 24 };
 
 /* ---- The table of merges ------------------------------------------------------------------------------------- */
 
-/* A product carries upwards only, so what differs in `left` is brought down between two of them: vocabularies have thousands
- * of pairs with the same right side. */
+/* A multiplication propagates upwards only, so the high bits, where `left` is, are folded down between two of them:
+ * vocabularies have thousands of pairs with the same right side. */
 static size_t pair_slot(const text_merges *m, uint32_t left, uint32_t right) {
   uint64_t h = (((uint64_t)left << 32 | right) ^ m->seed) * 0x9e3779b97f4a7c15u;
   h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
@@ -40,7 +40,7 @@ void text_merges_deinit(text_merges *m) {
   *m = (text_merges){0};
 }
 
-/* The slot that has the pair, or the free one where it belongs. */
+/* The slot of the pair, or the free slot for it. */
 static size_t slot_of(const text_merges *m, uint32_t left, uint32_t right) {
   size_t at = pair_slot(m, left, right) & m->mask;
   for (; m->slots[at]; at = (at + 1) & m->mask) {
@@ -65,16 +65,16 @@ const text_merge *text_merges_find(const text_merges *m, uint32_t left, uint32_t
 
 /* ---- What a pair becomes ------------------------------------------------------------------------------------- */
 
-/* Orders like the number, the greater first. */
+/* Maps a score to an integer in descending order. */
 static uint32_t rank_of_score(double score) {
   float f = (float)score;
   uint32_t bits;
-  if (f == 0) f = 0; /* -0 is 0 */
+  if (f == 0) f = 0; /* -0 becomes 0 */
   memcpy(&bits, &f, sizeof bits);
   return bits >> 31 ? bits : ~(bits | 0x80000000u);
 }
 
-/* The rank of joining `left` with the symbol after it, and what that gives; false: it is not done. */
+/* Rank and result of merging `left` with the next symbol; false: they do not merge. */
 static bool pair_of(const text_run *r, const char *text, uint32_t left, uint32_t *rank, int32_t *id) {
   const text_symbol *a = &r->symbols.v[left];
   if (a->next == NONE) return false;
@@ -102,9 +102,9 @@ static void join(text_run *r, uint32_t left, int32_t id) {
   if (a->next != NONE) r->symbols.v[a->next].previous = left;
 }
 
-/* ---- The two ways to find the best --------------------------------------------------------------------------- */
+/* ---- Linear search and heap ---------------------------------------------------------------------------------- */
 
-static void merge_by_walking(text_run *r, const char *text) {
+static void merge_linear(text_run *r, const char *text) {
   uint32_t ranks[WALK_AT_MOST];
   int32_t ids[WALK_AT_MOST];
   for (uint32_t i = 0; i < r->symbols.n; i++)
@@ -142,8 +142,8 @@ static text_candidate take_min(text_run *r) {
   return min;
 }
 
-/* A candidate remembers how long its two symbols were: lengths only grow, so other lengths mean that it is overtaken. */
-static rlx_status offer(text_run *r, const char *text, uint32_t left) {
+/* A candidate records the lengths of its two symbols. Lengths only grow, so different lengths mean it is stale. */
+static rlx_status push_candidate(text_run *r, const char *text, uint32_t left) {
   uint32_t rank;
   int32_t id;
   if (!pair_of(r, text, left, &rank, &id)) return RLX_OK;
@@ -156,31 +156,32 @@ static rlx_status offer(text_run *r, const char *text, uint32_t left) {
 
 static rlx_status merge_by_heap(text_run *r, const char *text) {
   r->heap.n = 0;
-  for (uint32_t i = 0; i + 1 < r->symbols.n; i++) RLX_TRY(offer(r, text, i));
+  for (uint32_t i = 0; i + 1 < r->symbols.n; i++) RLX_TRY(push_candidate(r, text, i));
   while (r->heap.n > 0) {
     text_candidate c = take_min(r);
     uint32_t left = (uint32_t)c.order;
     const text_symbol *a = &r->symbols.v[left];
     if (a->bytes != c.left_bytes || a->next == NONE || r->symbols.v[a->next].bytes != c.right_bytes) continue;
     join(r, left, c.id);
-    RLX_TRY(offer(r, text, left));
-    if (r->symbols.v[left].previous != NONE) RLX_TRY(offer(r, text, r->symbols.v[left].previous));
+    RLX_TRY(push_candidate(r, text, left));
+    if (r->symbols.v[left].previous != NONE) RLX_TRY(push_candidate(r, text, r->symbols.v[left].previous));
   }
   return RLX_OK;
 }
 
 /* ---- A piece ------------------------------------------------------------------------------------------------- */
 
-/* One symbol a byte where bytes are letters, else one a character; of broken UTF-8 what its first byte promises. */
+/* Byte-level: one symbol per byte. Otherwise one per character; for invalid UTF-8, the length that its first byte
+ * indicates. */
 static rlx_status fill_symbols(text_run *r, text_span piece) {
-  static const uint8_t promised[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
+  static const uint8_t length_of[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
   const rlx_tokenizer *t = r->t;
   bool by_bytes = t->byte_level && !t->is_spelled;
   r->symbols.n = 0;
   if (piece.n >= NONE)
     return RLX_FAIL(RLX_UNSUPPORTED, "a piece of %zu bytes: at most 4 GiB can be merged as one", piece.n);
   for (size_t at = 0; at < piece.n;) {
-    size_t bytes = by_bytes ? 1 : promised[(unsigned char)piece.p[at] >> 4];
+    size_t bytes = by_bytes ? 1 : length_of[(unsigned char)piece.p[at] >> 4];
     if (bytes > piece.n - at) bytes = piece.n - at;
     uint32_t index = (uint32_t)r->symbols.n;
     text_symbol s = {.start = (uint32_t)at, .bytes = (uint32_t)bytes, .previous = index ? index - 1 : NONE};
@@ -196,7 +197,7 @@ static rlx_status fill_symbols(text_run *r, text_span piece) {
 rlx_status text_merge_piece(text_run *r, text_span piece) {
   RLX_TRY(fill_symbols(r, piece));
   if (r->symbols.n == 0) return RLX_OK;
-  if (r->symbols.n <= WALK_AT_MOST) merge_by_walking(r, piece.p);
+  if (r->symbols.n <= WALK_AT_MOST) merge_linear(r, piece.p);
   else RLX_TRY(merge_by_heap(r, piece.p));
   bool unknown_before = false;
   for (uint32_t i = 0; i != NONE; i = r->symbols.v[i].next) {

@@ -1,27 +1,27 @@
-/* A piece to ids, by the models that do not merge: WordPiece and Unigram.
+/* The tokenizer models without merges: WordPiece and Unigram.
  *
- * WordPiece takes the longest token that a word begins with, then the longest of the rest, and knows no word of which a rest
- * is left over. Unigram takes the way through a piece whose tokens have the greatest sum of scores. Both look up all prefixes
- * at a place with one hash that grows. */
+ * WordPiece takes the longest token at the start of a word, then the longest one of the rest; a word with a
+ * remainder is unknown. Unigram takes the segmentation with the highest sum of scores (Viterbi). Both look up all
+ * prefixes at a position with one incremental hash. */
 #include <math.h>
 #include <string.h>
 
 #include "base/budget.h"
 #include "text/text.h"
 
-/* A place costs as many steps as the longest token has bytes, and a file may have a token as long as it likes. The budget, which
- * looks at the clock, is asked now and then. */
+/* A position costs as many steps as the longest token has bytes, and a file may contain a token of any length. So
+ * steps are counted and the budget, which reads the clock, is checked every CHECK_EVERY steps. */
 static rlx_status count_steps(text_run *r, size_t left) {
-  enum { ASK_EVERY = 1 << 14 };
+  enum { CHECK_EVERY = 1 << 14 };
   r->lookups += r->t->vocab.longest < left ? r->t->vocab.longest : left;
-  if (r->lookups < ASK_EVERY) return RLX_OK;
+  if (r->lookups < CHECK_EVERY) return RLX_OK;
   uint64_t n = r->lookups;
   r->lookups = 0;
   if (!rlx_budget_count_work(n)) return RLX_OK;
   return RLX_FAIL(RLX_CANCELLED, "looking for tokens of up to %zu bytes", r->t->vocab.longest);
 }
 
-/* The longest token that `prefix` and a start of `in` make; its bytes of `in`, 0: none. */
+/* Length in `in` of the longest token that `prefix` and a start of `in` spell; 0: none. */
 static size_t longest_token(text_run *r, const char *prefix, text_span in, int32_t *id) {
   const text_vocab *v = &r->t->vocab;
   rlx_str *joined = &r->word;
@@ -56,7 +56,7 @@ rlx_status text_wordpiece(text_run *r, text_span word) {
     int32_t id = -1;
     text_span rest = {word.p + at, word.n - at};
     if (at && !*t->continuing_prefix && rest.n >= begins && memcmp(rest.p, t->word_prefix, begins) == 0) {
-      r->ids.n = had; /* what begins like that are starts of words, and this is inside one */
+      r->ids.n = had; /* such tokens start words, and this position is inside a word */
       return text_push_unknown(r);
     }
     RLX_TRY(count_steps(r, rest.n));
@@ -74,7 +74,7 @@ rlx_status text_wordpiece(text_run *r, text_span word) {
 
 /* ---- Unigram ------------------------------------------------------------------------------------------------- */
 
-/* The best way to each place: its score, where it came from, and by which token (-1: the unknown one). */
+/* Allocates the best path to each position: score, predecessor, and token (-1: unknown). */
 static rlx_status make_room(text_run *r, size_t n) {
   r->scores.n = r->came.n = r->symbols.n = 0;
   if (n >= UINT32_MAX) return RLX_FAIL(RLX_UNSUPPORTED, "a piece of %zu bytes: at most 4 GiB", n);

@@ -1,7 +1,7 @@
-/* Normal forms: what is done to a text before it is cut into pieces.
+/* Normal forms: transformations of a text before it is split into pieces.
  *
- * Unicode's four forms come from utf8proc; BERT's and SentencePiece's ways are their own. The text is valid UTF-8 here, except
- * for NORMAL_PREPEND, NORMAL_SPACES and NORMAL_REPLACE of a plain text, which take any bytes. */
+ * The four Unicode forms come from utf8proc; those of BERT and SentencePiece are implemented here. The text is valid
+ * UTF-8, except for NORMAL_PREPEND, NORMAL_SPACES and NORMAL_REPLACE of a plain text, which accept any bytes. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -16,8 +16,9 @@ static void add_code(rlx_str *out, int32_t code) {
 
 /* ---- Unicode's forms ----------------------------------------------------------------------------------------- */
 
-/* Reordering and composing need the whole run of a base and its marks but nothing more, so texts are taken in parts that end
- * before a character of class 0 that nothing composes with: ASCII will do, and is everywhere. */
+/* Reordering and composition need a base character with all its marks, but nothing more. So texts are processed in
+ * parts that end before a character of combining class 0 with which nothing composes. ASCII is sufficient and
+ * frequent. */
 enum { PART = 1 << 16 };
 
 static size_t part_of(text_span in, size_t from) {
@@ -52,8 +53,8 @@ static bool decompose(text_span in, utf8proc_option_t options, code_list *out) {
 
 static int class_of(utf8proc_int32_t code) { return utf8proc_get_property(code)->combining_class; }
 
-/* One run of marks, in order of their class, those of a class as they came. It can be as long as a text, so each class that is
- * there is picked out in turn: some fifty passes at most, and not a pass for every mark. */
+/* Sorts a run of combining marks by class, stable. A run can be as long as the text, so it takes one pass per class
+ * present (about fifty at most) instead of one per mark. */
 static bool order_run(utf8proc_int32_t *codes, size_t n, code_list *sorted) {
   bool is_there[256] = {0};
   sorted->n = 0;
@@ -108,7 +109,7 @@ static rlx_status form(text_normal_kind kind, text_span in, rlx_str *out) {
 /* ---- Letters ------------------------------------------------------------------------------------------------- */
 
 static void add_lower(rlx_str *out, int32_t code) {
-  if (code == 0x130) rlx_str_add(out, "i\xcc\x87"); /* the one letter that becomes two */
+  if (code == 0x130) rlx_str_add(out, "i\xcc\x87"); /* the only letter that becomes two */
   else add_code(out, utf8proc_tolower(code));
 }
 
@@ -140,7 +141,7 @@ static void without_accents(const text_normal *n, int32_t code, rlx_str *out) {
 
 /* ---- BERT ---------------------------------------------------------------------------------------------------- */
 
-/* The ranges that BERT's authors took for Chinese; the gap before the last but three is theirs. */
+/* The ranges that BERT treats as Chinese, including the gap in its list. */
 static bool is_chinese(int32_t c) {
   return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf) || (c >= 0x20000 && c <= 0x2a6df) ||
          (c >= 0x2a700 && c <= 0x2b73f) || (c >= 0x2b740 && c <= 0x2b81f) || (c >= 0x2b920 && c <= 0x2ceaf) ||
@@ -189,9 +190,9 @@ static rlx_status bert(const text_normal *n, text_span in, rlx_str *out) {
 
 /* ---- SentencePiece ------------------------------------------------------------------------------------------- */
 
-/* Its table of replacements: a length, then so many bytes of a double array of little-endian words, then texts that end with
- * NUL. A word of the array is a base (bits 10 to 30, times 256 where bit 9 is set), whether a text ends here (bit 8) and the
- * byte that leads here (bits 0 to 7); of an end, bits 0 to 30 are the place of its replacement. */
+/* SentencePiece's replacement table: a length, then so many bytes of a double-array trie of little-endian words,
+ * then NUL-terminated texts. A word of the trie has a base (bits 10 to 30, times 256 if bit 9 is set), an end flag
+ * (bit 8) and the label byte (bits 0 to 7). In an end word, bits 0 to 30 are the offset of the replacement. */
 static bool map_word(const text_normal *n, uint32_t at, uint32_t words, uint32_t *out) {
   if (at >= words) return false;
   const unsigned char *p = (const unsigned char *)n->to + 4 + (size_t)at * 4;
@@ -200,7 +201,7 @@ static bool map_word(const text_normal *n, uint32_t at, uint32_t words, uint32_t
 }
 static uint32_t map_base(uint32_t word) { return (word >> 10) << ((word & 1u << 9) >> 6); }
 
-/* The longest text of the table that `in` begins with: its bytes (0: none), and what stands for it. */
+/* Length of the longest table entry that `in` starts with (0: none), and its replacement. */
 static size_t map_prefix(const text_normal *n, text_span in, text_span *to) {
   const unsigned char *head = (const unsigned char *)n->to;
   uint32_t blob = (uint32_t)head[0] | (uint32_t)head[1] << 8 | (uint32_t)head[2] << 16 | (uint32_t)head[3] << 24;
@@ -264,7 +265,7 @@ static void spaces(const text_normal *n, text_span in, rlx_str *out) {
   }
 }
 
-/* ---- All ----------------------------------------------------------------------------------------------------- */
+/* ---- Dispatch ------------------------------------------------------------------------------------------------ */
 
 static void replace_text(const text_normal *n, text_span in, rlx_str *out) {
   size_t from = n->from_bytes;
@@ -291,7 +292,7 @@ static rlx_status replace_pattern(const text_normal *n, text_span in, rlx_str *o
   size_t at = 0, start = 0, end = 0;
   for (bool found = true; !s;) {
     s = text_match(&r, n->code, in, at, &start, &end, &found);
-    if (s || !found || end == start) break; /* a match of nothing replaces nothing */
+    if (s || !found || end == start) break; /* an empty match replaces nothing */
     rlx_str_add_bytes(out, in.p + at, start - at);
     rlx_str_add_bytes(out, n->to, n->to_bytes);
     at = end;

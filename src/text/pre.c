@@ -1,9 +1,9 @@
-/* Pre-tokenizers by the names that GGUF files have for them (tokenizer.ggml.pre).
+/* Pre-tokenizers by their names in GGUF files (tokenizer.ggml.pre).
  *
- * A file names how its text is to be cut and does not say how, so this table is the only place that knows. The patterns
- * are those of the models' own tokenizers, in the order in which they run. Some say the same in other words where that is
- * faster: "\s+$" as such tries every start in a run of blanks, and digits in threes from the right are no pattern at all. A
- * name that is not here is refused: cut otherwise, a text becomes other tokens and the model talks nonsense. */
+ * A file only names its pre-tokenizer, so this table holds the patterns. They are those of the models' own
+ * tokenizers, in execution order. Some are rewritten equivalently for speed: "\s+$" would try every start in a run
+ * of blanks, and groups of three digits from the right need code instead of a pattern. An unknown name is refused: a
+ * different split gives other tokens and the model produces nonsense. */
 #include <string.h>
 
 #include "text/text.h"
@@ -27,7 +27,7 @@
 #define ASCII_SIGN "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~]"
 #define DEEPSEEK3 \
   ASCII_SIGN "[A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*" LINES_AND_SPACES
-/* Letters with case, as DeepSeek's first tokenizer lists them. */
+/* Cased letters, as listed in the tokenizer of the first DeepSeek. */
 #define CASED_LETTERS                                                                                              \
   "A-Za-z\\x{b5}\\x{c0}-\\x{d6}\\x{d8}-\\x{f6}\\x{f8}-\\x{1ba}\\x{1bc}-\\x{1bf}\\x{1c4}-\\x{293}\\x{295}-\\x{2af}" \
   "\\x{370}-\\x{373}\\x{376}\\x{377}\\x{37b}-\\x{37d}\\x{37f}\\x{386}\\x{388}-\\x{38a}\\x{38c}\\x{38e}-\\x{3a1}"   \
@@ -104,7 +104,8 @@ static const text_pre pres[] = {
    0},
   {"superbpe", {"\\p{N}+", TEXT_DIGITS_RIGHT}, 0, 0, 0},
   {"bailingmoe bailingmoe2 llada-moe",
-   {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*["
+   {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^\\s\\p{L}"
+    "\\p{N}]++[\\r\\n]*|\\s*["
     "\\r\\n]|\\s+(?!\\S)|\\s+"},
    0,
    0,
@@ -112,7 +113,8 @@ static const text_pre pres[] = {
   {"seed-coder", {CONTRACTIONS "|" LETTERS "|\\p{N}| ?[^\\s\\p{L}\\p{N}\\r\\n]+" LINES_AND_SPACES}, 0, 0, 0},
   {"afmoe",
    {TEXT_DIGITS_RIGHT,
-    "[\\x{4e00}-\\x{9fff}\\x{3400}-\\x{4dbf}\\x{f900}-\\x{faff}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}\\x{ff65}-\\x{ff9f}"
+    "[\\x{4e00}-\\x{9fff}\\x{3400}-\\x{4dbf}\\x{f900}-\\x{faff}\\x{3040}-\\x{309f}\\x{30a0}-"
+    "\\x{30ff}\\x{ff65}-\\x{ff9f}"
     "\\x{2f00}-\\x{2fdf}\\x{e40}-\\x{e7f}\\x{e80}-\\x{eff}\\x{1780}-\\x{17ff}\\x{1000}-\\x{109f}\\x{aa60}-\\x{aa7f}"
     "\\x{a9e0}-\\x{a9ff}\\x{ac00}-\\x{d7af}\\x{1100}-\\x{11ff}]+",
     DEEPSEEK3},
@@ -127,7 +129,8 @@ static const text_pre pres[] = {
    0,
    0},
   {"youtu",
-   {"[\\x{ac00}-\\x{d7a3}\\x{3131}-\\x{318e}]+|[\\x{ff01}\\x{2026}\\x{201c}\\x{201d}\\x{2018}\\x{2019}\\x{2014}\\x{ff1a}"
+   {"[\\x{ac00}-\\x{d7a3}\\x{3131}-\\x{318e}]+|[\\x{ff01}\\x{2026}\\x{201c}\\x{201d}\\x{2018}"
+    "\\x{2019}\\x{2014}\\x{ff1a}"
     "\\x{ff1b}\\x{ff0c}\\x{3001}-\\x{303f}\\x{fe30}-\\x{fe4f}]+|[\\x{3105}-\\x{312f}]+|" CJK_KANA,
     CASED(CONTRACTIONS "?") "|\\p{N}" SIGNS_SLASH LINES_AND_SPACES},
    true,

@@ -1,17 +1,18 @@
-/* Pieces: text is cut by patterns before a model sees it, so that tokens keep to words, numbers and lines.
+/* Splits text into pieces by patterns before the model, so that tokens stay within words, numbers and lines.
  *
- * The steps run one after the other, each on the pieces of the one before, and everything between matches is a piece too. A
- * piece goes on to the next step as soon as it is known, so a text of any size needs no list of its pieces. A step sees only its
- * piece: what a pattern looks ahead at ends with it.
+ * Steps run in sequence, each on the pieces of the previous one; text between matches is a piece as well. A piece is
+ * passed to the next step as soon as it is complete, so no list of pieces is stored. A step sees only its piece:
+ * lookahead ends with it.
  *
- * PCRE2 runs the patterns. They were written for other engines; pattern_text puts in what those mean by \s and \w. */
+ * PCRE2 runs the patterns. They were written for other engines; pattern_text translates \s and \w to what those
+ * mean. */
 #include <string.h>
 
 #include "base/budget.h"
 #include "text/text.h"
 
 #define SPACES "\\x09-\\x0d\\x20\\x85\\xa0\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
-/* Unicode's word characters: Alphabetic, marks, decimal digits, connectors, joiners. */
+/* Unicode word characters: Alphabetic, marks, decimal digits, connectors, joiners. */
 #define WORDS                                                                                       \
   "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{" \
   "1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
@@ -32,7 +33,7 @@ pcre2_general_context *text_pattern_heap(void) {
   return pcre2_general_context_create(pattern_alloc, pattern_release, NULL);
 }
 
-/* An escape of two characters, with what other engines mean by \s and \w. */
+/* Translates a two-character escape, with the meaning of \s and \w in other engines. */
 static void add_escape(const char *p, bool in_set, rlx_str *out) {
   char c = p[1];
   if (in_set && (c == 's' || c == 'w')) rlx_str_add(out, "%s", c == 's' ? SPACES : WORDS);
@@ -41,8 +42,8 @@ static void add_escape(const char *p, bool in_set, rlx_str *out) {
   else rlx_str_add_bytes(out, p, 2);
 }
 
-/* What stands at a '[': the start of a set, "[:name:]" in one, or a set inside a set, which joins the outer one where it is
- * not negated. The bytes of it that are done; 0: PCRE2 would read it as something else. */
+/* Translates a '[': the start of a set, "[:name:]" in one, or a set inside a set, which is merged into the outer one
+ * unless it is negated. Returns the bytes consumed; 0: PCRE2 would read it differently. */
 static size_t add_bracket(const char *p, int *depth, rlx_str *out) {
   if (*depth > 0 && p[1] == ':') {
     const char *end = strstr(p, ":]");
@@ -58,9 +59,9 @@ static size_t add_bracket(const char *p, int *depth, rlx_str *out) {
   return n;
 }
 
-/* The pattern as PCRE2 is to read it; false: it holds what PCRE2 would read as something else. */
+/* Translates a pattern for PCRE2; false: PCRE2 would read a part of it differently. */
 static bool pattern_text(const char *p, rlx_str *out) {
-  int depth = 0; /* of sets */
+  int depth = 0; /* nesting of sets */
   while (*p) {
     if (p[0] == '\\' && p[1]) {
       add_escape(p, depth > 0, out);
@@ -94,7 +95,7 @@ rlx_status text_pattern_compile(const char *pattern, pcre2_code **out) {
   if (context)
     *out = pcre2_compile((PCRE2_SPTR)text.v, text.n,
                          PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C, &code, &at, context);
-  if (*out) (void)pcre2_jit_compile(*out, PCRE2_JIT_COMPLETE); /* without it they run too */
+  if (*out) (void)pcre2_jit_compile(*out, PCRE2_JIT_COMPLETE); /* optional: patterns also run interpreted */
   pcre2_compile_context_free(context);
   pcre2_general_context_free(heap);
   rlx_str_deinit(&text);
@@ -126,9 +127,9 @@ static rlx_status prepare_match(text_run *r) {
   return RLX_OK;
 }
 
-/* A match is given few steps first, which every ordinary one is done with; who needs more gets them, and they count. Over the whole
- * text there are so many that a pattern which is read from left to right never meets the end of them, and one that tries
- * every way to match at every place soon does: the time is bounded by the text's length. */
+/* Bounds the time of matching by the length of the text. A match starts with few steps, which suffice for ordinary
+ * ones; more are granted on demand and counted. The total per text is never reached by a pattern that reads left to
+ * right, but soon by one that backtracks at every position. */
 enum { FIRST_STEPS = 1 << 12, MORE_STEPS = 16, FREE_STEPS = 1 << 24, STEPS_PER_BYTE = 1 << 10 };
 
 static int match_within(text_run *r, const pcre2_code *code, text_span in, size_t from) {
@@ -175,17 +176,17 @@ rlx_status text_match(text_run *r, const pcre2_code *code, text_span in, size_t 
 
 /* ---- Cutting ------------------------------------------------------------------------------------------------- */
 
-/* One step on one piece. What comes is a sequence of matches and gaps; what goes on is made of them by the step's behaviour,
- * with at most one piece waiting for its neighbour. */
+/* One step on one piece. The input is a sequence of matches and gaps; the behaviour of the step combines them into
+ * pieces, with at most one pending. */
 typedef struct cut {
   text_run *r;
   size_t step;
   text_span in;
-  bool is_first; /* the piece begins the text */
+  bool is_first; /* the piece is at the start of the text */
   bool has_waiting;
   bool matched_before;
   bool waiting_matched;
-  size_t start, end; /* of what waits */
+  size_t start, end; /* of the pending piece */
 } cut;
 
 static rlx_status hand_on(cut *c, size_t start, size_t end) {
@@ -232,7 +233,7 @@ static rlx_status take(cut *c, const text_split *s, size_t start, size_t end, bo
   return RLX_OK;
 }
 
-/* A match of nothing only separates. */
+/* An empty match only separates. */
 static rlx_status cut_by_pattern(cut *c, const text_split *s) {
   size_t done = 0, from = 0, start, end;
   bool found;
@@ -258,7 +259,7 @@ static size_t digit(const char *p, size_t n) {
   return size && text_is_digit(code) ? size : 0;
 }
 
-/* A pattern that looks ahead to the end of the run from each of its digits would be quadratic. */
+/* In code, because a pattern with lookahead from each digit to the end of the run would be quadratic. */
 static rlx_status cut_digits(cut *c, const text_split *s) {
   size_t done = 0;
   for (size_t at = 0; at < c->in.n;) {
@@ -283,8 +284,8 @@ static rlx_status cut_digits(cut *c, const text_split *s) {
   return hand_on_waiting(c);
 }
 
-/* Steps that change a piece hand on a copy, in memory of their own. */
-static rlx_status hand_on_changed(text_run *r, size_t step, text_span piece, bool is_first) {
+/* Steps that modify a piece pass on a copy in their own buffer. */
+static rlx_status pass_modified(text_run *r, size_t step, text_span piece, bool is_first) {
   const text_split *s = &r->t->splits[step];
   rlx_str *out = &r->scratch[step];
   out->n = 0;
@@ -324,7 +325,7 @@ rlx_status text_split_pieces(text_run *r, size_t step, text_span piece, bool is_
     case SPLIT_DIGITS_RIGHT: return cut_digits(&c, s);
     case SPLIT_PREFIX:
     case SPLIT_BYTES:
-    case SPLIT_REPLACE: return hand_on_changed(r, step, piece, is_first);
+    case SPLIT_REPLACE: return pass_modified(r, step, piece, is_first);
   }
   return RLX_OK;
 }

@@ -1,11 +1,11 @@
-/* A tokenizer.json as the keys of a GGUF (tokenizer.ggml.*), for who converts a model.
+/* Writes a tokenizer.json as GGUF keys (tokenizer.ggml.*), for model conversion.
  *
- * A tokenizer.json holds a pipeline, a GGUF names one of those that its readers know. So the steps are compared with those
- * that have a name, and what has none is refused before anything is written:
+ * A tokenizer.json describes a pipeline; a GGUF names one of the pipelines that its readers implement. So the steps
+ * are compared with those that have a name, and everything else is refused before anything is written:
  *   byte-level BPE      "gpt2", with the name of the pattern in pre
- *   BPE with <0x..>     "llama": merges become scores, the earlier the better
- *   WordPiece           "bert": U+2581 before what begins a word, nothing before what goes on
- * Rows of the embedding that have no token are called [PAD7], and unused. */
+ *   BPE with <0x..>     "llama": merges become scores, earlier ones higher
+ *   WordPiece           "bert": U+2581 before tokens that start a word, nothing before others
+ * Embedding rows without a token are named [PAD7] and marked unused. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,20 +20,20 @@ typedef struct converter {
   rlx_file_writer *w;
   json_t *root, *config;
   rlx_tokenizer *t;
-  size_t n; /* tokens that the GGUF has */
+  size_t n; /* number of tokens in the GGUF */
   const char *model, *pre;
-  bool prefix; /* a blank before a text */
+  bool prefix; /* a blank is prepended to a text */
   rlx_str names;
   rlx_meta *list;
 } converter;
 
-/* ---- What is there ------------------------------------------------------------------------------------------- */
+/* ---- Source -------------------------------------------------------------------------------------------------- */
 
 static bool is_hole(const converter *c, size_t i) {
   return i >= c->t->vocab.n || text_spelling(&c->t->vocab, (uint32_t)i).n == 0;
 }
 
-/* llama.cpp's kinds: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 a byte. */
+/* GGUF token types: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte. */
 static int kind_of(const converter *c, size_t i) {
   if (is_hole(c, i)) return 5;
   unsigned flags = c->t->vocab.flags[i];
@@ -56,7 +56,7 @@ static bool parts_of(json_t *merge, text_span *left, text_span *right) {
   return true;
 }
 
-/* ---- Which pipeline? ----------------------------------------------------------------------------------------- */
+/* ---- Recognising the pipeline -------------------------------------------------------------------------------- */
 
 static const char *type_of(json_t *step) {
   const char *s = json_string_value(json_object_get(step, "type"));
@@ -70,7 +70,7 @@ static bool is_isolated(json_t *split) {
   return behavior && strcmp(behavior, "Isolated") == 0 && !json_is_true(json_object_get(split, "invert"));
 }
 
-/* One letter or pattern for each step that is known here; '?' for one that is not. */
+/* Describes each known step by a letter or its pattern; '?': unknown. */
 static void describe(json_t *step, rlx_str *out) {
   const char *type = type_of(step),
              *regex = json_string_value(json_object_get(json_object_get(step, "pattern"), "Regex"));
@@ -118,9 +118,9 @@ static rlx_status name_bytes(converter *c) {
   return s;
 }
 
-/* Scores belong to tokens, and two pieces join whenever the result is a token; merges belong to pairs. They say the same where
- * every pair that makes a token is a merge, and the merges of one token follow each other: so it is in all that came from
- * SentencePiece. */
+/* Scores belong to tokens: two pieces merge whenever the result is a token. Merges belong to pairs. Both are
+ * equivalent if every pair that forms a token is a merge and the merges of one token are consecutive, as in all
+ * vocabularies that come from SentencePiece. */
 static bool has_all_pairs(const rlx_tokenizer *t, uint32_t id) {
   text_span s = text_spelling(&t->vocab, id);
   for (size_t i = 1; i < s.n; i++) {
@@ -157,7 +157,7 @@ static rlx_status check_scores(converter *c) {
   return is_mixed ? RLX_FAIL(RLX_UNSUPPORTED, "merges in an order that scores cannot say") : RLX_OK;
 }
 
-/* Blanks become U+2581, with one before the text or without: by the steps as they were read. */
+/* Determines from the steps whether blanks become U+2581 and whether one is prepended. */
 static rlx_status name_marks(converter *c) {
   size_t n_replaced = 0, n_prefixed = 0;
   for (size_t i = 0; i < c->t->n_normals; i++) {
@@ -201,7 +201,7 @@ static rlx_status put_list(converter *c, const char *key, size_t n) {
   return rlx_file_writer_meta(c->w, &m);
 }
 
-/* How a GGUF spells a token. */
+/* Appends the GGUF spelling of a token. */
 static void add_spelling(converter *c, size_t i) {
   if (is_hole(c, i)) {
     rlx_str_add(&c->names, "[PAD%zu]", i);
@@ -221,7 +221,7 @@ static void add_spelling(converter *c, size_t i) {
 
 static rlx_status put_tokens(converter *c) {
   for (size_t i = 0; i < c->n; i++) {
-    c->list[i].n = c->names.n; /* where it begins; the text moves while it grows */
+    c->list[i].n = c->names.n; /* offset, not pointer: the text moves while it grows */
     add_spelling(c, i);
     rlx_str_add_char(&c->names, '\0');
   }
@@ -239,7 +239,7 @@ static rlx_status put_kinds(converter *c) {
   return put_list(c, KEY("token_type"), c->n);
 }
 
-/* Pieces join where the result is a token, so one that no merge makes must come last of all. */
+/* Pieces merge whenever the result is a token, so a token that no merge produces gets the lowest score. */
 static rlx_status put_scores(converter *c, json_t *merges) {
   json_t *merge;
   size_t rank;

@@ -1,7 +1,7 @@
-/* Tokenizers: from a description to the tables that the pipeline runs on, checked on the way.
+/* Builds a tokenizer: from a description to the tables of the pipeline, with all checks.
  *
- * What is refused: a vocabulary with two tokens of one spelling (the second could never be made), merges that name tokens there
- * are none of or make one there is none of, ids outside. An empty spelling is allowed, as files have them; nothing makes it. */
+ * Refused: two tokens with the same spelling (the second could never be produced), merges of tokens or into tokens
+ * that do not exist, ids out of range. An empty spelling is allowed because files contain them; no text produces it. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -102,7 +102,7 @@ static rlx_status fill_merges(rlx_tokenizer *t, const text_desc *d) {
     if (!s) s = find_part(&t->vocab, i, "left", p.left, &m.left);
     if (!s) s = find_part(&t->vocab, i, "right", p.right, &m.right);
     if (!s) s = find_part(&t->vocab, i, "result", (text_span){joined.v, joined.n}, &m.id);
-    if (!s) (void)text_merges_add(&t->merges, m); /* the first of a pair that is there twice counts */
+    if (!s) (void)text_merges_add(&t->merges, m); /* for a repeated pair the first rank counts */
   }
   rlx_str_deinit(&joined);
   return s;
@@ -131,7 +131,8 @@ static rlx_status fill_specials(rlx_tokenizer *t) {
   return RLX_OK;
 }
 
-/* A file may name a plain letter (a line's end) as what ends a text; that is still a letter. */
+/* Marks tokens that are not text. A file may declare an ordinary character (a line end) as end token; that stays
+ * text. */
 static void mark_not_text(text_vocab *v) {
   for (uint32_t i = 0; i < v->n; i++) {
     text_span s = text_spelling(v, i);
@@ -155,7 +156,7 @@ static void fill_bytes(rlx_tokenizer *t) {
   }
 }
 
-/* Whether every U+2581 in a spelling is in a run of them at its start. Control tokens are not made by merging. */
+/* Whether U+2581 occurs in spellings only as a run at the start. Control tokens are not produced by merging. */
 static bool keeps_to_words(const text_vocab *v) {
   for (uint32_t i = 0; i < v->n; i++) {
     text_span s = text_spelling(v, i);
@@ -226,7 +227,7 @@ static rlx_status fill(rlx_tokenizer *t, const text_desc *d) {
   fill_bytes(t);
   t->needs_characters = needs_characters(t);
   t->cuts_at_marks = d->space_is_mark && d->model != TEXT_WORDPIECE && keeps_to_words(&t->vocab);
-  t->unknown_score = min_score(&t->vocab) - 10; /* as SentencePiece has it */
+  t->unknown_score = min_score(&t->vocab) - 10; /* as in SentencePiece */
   return RLX_OK;
 }
 
@@ -294,7 +295,7 @@ void rlx_tokenizer_destroy(rlx_tokenizer *t) {
   rlx_mem_free(t);
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------------------- */
+/* ---- Queries ------------------------------------------------------------------------------------------------- */
 
 uint32_t rlx_tokenizer_size(const rlx_tokenizer *t) { return t ? t->vocab.n : 0; }
 const char *rlx_tokenizer_kind(const rlx_tokenizer *t) { return t ? t->kind : ""; }

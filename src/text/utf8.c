@@ -1,8 +1,8 @@
-/* Characters: UTF-8 in and out, and the few properties that tokenizers ask for.
+/* UTF-8 decoding and encoding, and the character properties that tokenizers use.
  *
- * White space here is Unicode's White_Space (25 characters), which is what the authors of tokenizers mean; PCRE2's \s has
- * one more. GPT-2's spelling of bytes gives each of the 256 a character that can be seen: bytes that are visible Latin-1
- * stand for themselves, the others are the characters from 256 on, in order. */
+ * White space is Unicode's White_Space (25 characters), as tokenizer authors mean it; PCRE2's \s has one more.
+ * GPT-2's byte-level alphabet gives each of the 256 bytes a visible character: visible Latin-1 bytes map to
+ * themselves, the others to the characters from U+0100 on, in order. */
 #include <utf8proc.h>
 
 #include "text/text.h"
@@ -83,7 +83,7 @@ static bool shows_itself(int byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
 
-/* The bytes that do not show themselves, in order: 0 to 32, 127 to 160, 173. */
+/* The bytes without a visible character, in order: 0 to 32, 127 to 160, 173. */
 int text_byte_of(int32_t code) {
   if (code < 256) return code >= 0 && shows_itself(code) ? (int)code : -1;
   int at = (int)code - 256;

@@ -1,7 +1,7 @@
-/* Vocabularies: spellings to ids and back, and the tree of tokens that are cut out of text.
+/* Vocabularies: spellings to ids and back, and the trie of tokens that are cut out of text.
  *
- * All spellings lie in one block, found through a hash table with open addressing. The hash grows byte by byte, so that a
- * search for the longest token at a place hashes each byte once. */
+ * All spellings are in one block, indexed by an open-addressing hash table. The hash is incremental, so a search for
+ * the longest token at a position hashes each byte once. */
 #include <string.h>
 
 #include "text/text.h"
@@ -11,7 +11,7 @@ uint64_t text_hash(uint64_t h, const char *p, size_t n) {
   return h;
 }
 
-/* The multiplication carries what differs to the high bits, and the table looks at the low ones. */
+/* The multiplication moves differences to the high bits, but the table uses the low bits. */
 static size_t slot_of(uint64_t hash) { return (size_t)(hash ^ hash >> 29); }
 
 int32_t text_find_hashed(const text_vocab *v, uint64_t hash, const char *p, size_t n) {
@@ -38,7 +38,7 @@ void text_vocab_deinit(text_vocab *v) {
   *v = (text_vocab){0};
 }
 
-/* ---- The tree ------------------------------------------------------------------------------------------------ */
+/* ---- The trie ------------------------------------------------------------------------------------------------ */
 
 static rlx_status add_node(text_tree *t, char byte, uint32_t next, uint32_t *out) {
   if (t->nodes.n == 0 && !rlx_array_push(&t->nodes, ((text_tree_node){.id = -1})))

@@ -125,13 +125,13 @@ def tensors_that_are_unused():
     vocabulary = tiny_llama_parts()[1]["token_embd.weight"][0][0]
     for name, shape, need in (("blk.0.attn_q_norm.weight", (8,), "norms of heads"), ("blk.1.attn_k_norm.weight", (8,), "norms of heads"),
                               ("output.bias", (vocabulary,), "logits with a bias"), ("output_norm.bias", (WIDTH,), "norms with a bias"),
-                              ("blk.0.attn_norm.bias", (WIDTH,), "norms with a bias"), ("blk.0.attn_q.scale", (1,), "a scale"),
+                              ("blk.0.attn_norm.bias", (WIDTH,), "norms with a bias"), ("blk.0.attn_q.scale", (1,), "separate scales"),
                               ("blk.0.attn_q.weight.lora_a", (4, WIDTH), "an adapter"), ("blk.0.ffn_gate_inp.weight", (2, WIDTH), "experts"),
                               ("blk.1.post_ffw_norm.weight", (WIDTH,), "norms after"), ("blk.0.ffn_sub_norm.weight", (FFN,), ""),
                               ("rope_factors_long.weight", (4,), "frequencies"), ("what.is.this", (3,), "")):
         count = math.prod(shape)
         tiny(tensors={name: (shape, [0.1] * count)})
-        refused(f"1 thing of the file would be ignored: tensor '{name}'", need, "family llama")
+        refused(f"1 item of the file would be ignored: tensor '{name}'", need, "family llama")
 
 
 @test
@@ -139,10 +139,10 @@ def all_of_them_are_named():
     need_lm()
     tiny({"llama.logit_scale": ("f32", 0.5), "llama.attention.causal": False},
          {"blk.0.attn_q_norm.weight": ROW, "blk.1.attn_q_norm.weight": ROW, "x": ROW})
-    refused("5 things of the file would be ignored", "key 'llama.logit_scale' = 0.5", "key 'llama.attention.causal' = false",
+    refused("5 items of the file would be ignored", "key 'llama.logit_scale' = 0.5", "key 'llama.attention.causal' = false",
             "tensor 'blk.0.attn_q_norm.weight'", "tensor 'blk.1.attn_q_norm.weight'", "tensor 'x'")
     tiny(tensors={f"blk.0.strange_and_long_name_of_tensor_{i}.weight": ROW for i in range(200)})
-    refused("200 things", "tensor_0.weight'", ", ..")
+    refused("200 items", "tensor_0.weight'", ", ..")
 
 
 @test
@@ -198,8 +198,8 @@ def keys_that_change_meaning():
                              ("attention.scale", ("f32", 0.5), "this scale"), ("residual_scale", ("f32", 0.2), "this scale"),
                              ("embedding_scale", ("f32", 12), "this scale"), ("expert_shared_count", ("u32", 1), "experts"),
                              ("expert_gating_func", ("u32", 2), "experts"), ("expert_weights_scale", ("f32", 2.5), "experts"),
-                             ("rope.dimension_sections", [("i32", 2), ("i32", 2)], "turning positions"),
-                             ("rope.scaling.yarn_log_multiplier", ("f32", 0.1), "turning positions"),
+                             ("rope.dimension_sections", [("i32", 2), ("i32", 2)], "rotary positions"),
+                             ("rope.scaling.yarn_log_multiplier", ("f32", 0.1), "rotary positions"),
                              ("attention.clamp_kqv", ("f32", 8), ""), ("attention.max_alibi_bias", ("f32", 8), ""),
                              ("use_parallel_residual", True, ""), ("some_new_thing", ("u32", 1), ""),
                              ("attention.some_new_thing", "word", "")):
@@ -420,7 +420,7 @@ def fields_that_change_results():
             ("llama", {"quantization_config": {"bits": 4}}, "config.json's 'quantization_config' (needs weights that are not quantized"),
             ("llama", {"logits_scaling": 8.0}, "config.json's 'logits_scaling' = 8"),
             ("llama", {"attention_multiplier": 0.5}, "config.json's 'attention_multiplier' = 0.5"),
-            ("llama", {"no_rope_layers": [1, 0]}, "config.json's 'no_rope_layers' (needs this way of turning positions)"),
+            ("llama", {"no_rope_layers": [1, 0]}, "config.json's 'no_rope_layers' (needs this kind of rotary positions)"),
             ("llama", {"auto_map": {"AutoModel": "m.M"}}, "config.json's 'auto_map' (needs code"),
             ("llama", {"rope_interleaved": True}, "config.json's 'rope_interleaved' = true"),
             ("llama", {"final_logit_softcapping": 30.0}, "config.json's 'final_logit_softcapping' = 30 (needs caps)"),
@@ -428,7 +428,7 @@ def fields_that_change_results():
             ("llama", {"is_decoder": True, "add_cross_attention": True}, "config.json's 'add_cross_attention' = true"),
             ("llama", {"n_ctx": 99}, "config.json's max_position_embeddings is 160, but n_ctx, which means the same, is 99"),
             ("llama", {"max_position_embeddings": 0}, "config.json's max_position_embeddings is 0; expected 1"),
-            ("qwen3", {"attention_bias": True}, "config.json's 'attention_bias' = true (needs products with biases there)"),
+            ("qwen3", {"attention_bias": True}, "config.json's 'attention_bias' = true (needs biases at these products)"),
             ("qwen2", {"use_mrope": True}, "config.json's 'use_mrope' = true"),
             ("gemma3", {"use_bidirectional_attention": True}, "config.json's 'use_bidirectional_attention' = true"),
             ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "config.json's 'scale_attn_by_inverse_layer_idx' = true"),
@@ -532,7 +532,7 @@ def what_a_sentence_encoder_has_around_it():
 def tensors_of_a_folder():
     need_lm()
     for name, tensor, shape, need in (("llama", "model.layers.0.self_attn.q_norm.weight", (8,), "norms of heads"),
-                                      ("llama", "model.layers.0.self_attn.q_proj.weight_scale", (1,), "a scale"),
+                                      ("llama", "model.layers.0.self_attn.q_proj.weight_scale", (1,), "separate scales"),
                                       ("llama", "model.layers.1.mlp.up_proj.lora_A.weight", (4, 36), "an adapter"),
                                       ("llama", "model.norm.bias", (36,), "a bias"), ("llama", "lm_head.bias", (101,), "a bias"),
                                       ("qwen2", "model.layers.0.self_attn.o_proj.bias", (48,), "a bias"),
@@ -647,7 +647,7 @@ def names_with_a_nul_in_json():
 def check_reports_what_would_be_unused():
     need_lm()
     tiny({"llama.logit_scale": ("f32", 0.5)}, {"output.bias": ROW})
-    fails("check", "m.gguf", says=("m.gguf: family llama: 2 things of the file would be ignored", "key 'llama.logit_scale'", "tensor 'output.bias'"),
+    fails("check", "m.gguf", says=("m.gguf: family llama: 2 items of the file would be ignored", "key 'llama.logit_scale'", "tensor 'output.bias'"),
           lines=1)
     bad = ((WIDTH,), [1.0] * (WIDTH - 1) + [float("inf")])
     tiny({"llama.logit_scale": ("f32", 0.5), "tokenizer.ggml.new": True}, {"blk.0.attn_norm.weight": bad, "blk.1.ffn_norm.weight": ((WIDTH,), [0.0] * WIDTH)})

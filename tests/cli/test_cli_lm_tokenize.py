@@ -231,7 +231,7 @@ def json_refused():
                          (lambda t: t["model"]["vocab"].update(odd=5), "has the id 5, and so has"),
                          (lambda t: t["model"]["vocab"].update(odd=-5), "-5"),
                          (lambda t: t["model"]["vocab"].update(odd=2**40), "too many are missing"),
-                         (lambda t: t["model"]["vocab"].update(odd="1"), "not a whole number"),
+                         (lambda t: t["model"]["vocab"].update(odd="1"), "expected an integer"),
                          (lambda t: t["added_tokens"].append({"id": 700, "content": "!"}), "'!'"),
                          (lambda t: t.update(pre_tokenizer={"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"}), "pattern '('"),
                          (lambda t: t.update(pre_tokenizer={"type": "Split", "pattern": {"Regex": "[a&&[b]]"}, "behavior": "Isolated"}), "sets"),
@@ -421,7 +421,7 @@ def conversations():
                    bos_token_id=0, add_bos_token=True, template=template)
         if systems:
             check_conversations("chat.gguf", template, systems)
-    fails("tokenize", "chat.gguf", "--chat", stdin=b"Hi", says=["not known", "chatml", "--template"], lines=1)
+    fails("tokenize", "chat.gguf", "--chat", stdin=b"Hi", says=["not supported", "chatml", "--template"], lines=1)
     equal(rlx("tokenize", "chat.gguf", "--chat", "--template", "chatml", "--ids", stdin=b"Hi", expect=0).out,
           rlx("tokenize", "chat.gguf", "--ids", stdin=b"<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n", expect=0).out)
     fails("tokenize", "chat.gguf", "--chat", "--template", "odd", stdin=b"Hi", says=["'odd'", "chatml"], lines=1)

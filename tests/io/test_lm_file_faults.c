@@ -1,6 +1,6 @@
-/* The system's calls failing under weight files: each once, in every way it can.
+/* Failing system calls under weight files: each call fails once, in every possible way.
  *
- * What can be tried again must not be noticed; what cannot must be a status, and leave what was there before. */
+ * Retryable failures must not be visible. Others must be a status and leave the previous file intact. */
 #define _DEFAULT_SOURCE
 #define FAULTS_OF_FILES
 #include "faults.h"

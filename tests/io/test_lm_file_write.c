@@ -1,4 +1,4 @@
-/* Writing weight files: what is written reads back, a model in several files too, and nothing half-written stays. */
+/* Writing weight files: written files read back, including split models, and no partial file remains. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* GGUF files: good ones are read as they stand, and every bad one is refused with its own words, at little cost. */
+/* GGUF files: valid ones read back exactly, and every invalid one is refused with a specific message at little cost. */
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -615,8 +615,8 @@ TEST(check_finds_infinities_and_nan_in_plain_types) {
     }
 }
 
-/* Every pair of bytes of a block in turn is an infinity, NaN, or all ones, a tensor for each: where the block then holds what is no
- * number the check says so, and nowhere else. Scales of 8 bits come in by the last. */
+/* Every pair of bytes of a block in turn is an infinity, NaN, or all ones, a tensor for each: where the block then
+ * holds what is no number the check says so, and nowhere else. Scales of 8 bits come in by the last. */
 enum { N_PATTERNS = 4, MAX_BLOCK = 512 };
 static const unsigned patterns[N_PATTERNS] = {0x7c00, 0xfc00, 0x7e00, 0xffff};
 

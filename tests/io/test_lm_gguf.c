@@ -1,7 +1,7 @@
 /* Models from GGUF files, and models that are refused.
  *
- * The tiny models of tests/golden/lm are written as GGUF, with the keys that its writers use, and must give the same logits:
- * every key that a family reads is read here once. Then one thing at a time is made wrong. */
+ * The tiny models of tests/golden/lm are written as GGUF, with the keys that common writers use, and must give the
+ * same logits. So every key that a family reads is read here once. Then one value at a time is made wrong. */
 #include "test.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ static const char *const bert[] = {"context_length 40",
                                    "attention.causal 0",
                                    NULL};
 
-/* A later line of the same key counts. */
+/* Whether a later line sets the same key: the last one counts. */
 static bool is_overruled(const char *const *lines, size_t i, const char *change) {
   size_t n = strcspn(lines[i], " ");
   if (change && strncmp(change, lines[i], n) == 0 && change[n] == ' ') return true;
@@ -101,7 +101,7 @@ static bool is_overruled(const char *const *lines, size_t i, const char *change)
   return false;
 }
 
-/* A vocabulary of n tokens that all have one spelling: nobody reads them here. */
+/* A vocabulary of n tokens with one spelling: no test reads them. */
 static rlx_status write_tokens(rlx_file_writer *w, size_t n) {
   static rlx_meta texts[200];
   for (size_t i = 0; i < n; i++) texts[i] = (rlx_meta){.kind = RLX_META_TEXT, .text = "a", .n = 1};
@@ -340,7 +340,8 @@ TEST(architectures_that_are_not_known) {
   if (!s) s = write_gguf(g.model, "rwkv7", llama, NULL);
   lm_golden_deinit(&g);
   CHECK_OK(s);
-  CHECK_FAILS(check_file(folder_path("m.gguf"), NULL, 0), RLX_UNSUPPORTED, "'rwkv7'; supported families are llama, qwen2");
+  CHECK_FAILS(check_file(folder_path("m.gguf"), NULL, 0), RLX_UNSUPPORTED,
+              "'rwkv7'; supported families are llama, qwen2");
 }
 
 /* ---- Folders ---- */
@@ -399,7 +400,7 @@ TEST(folders_of_f16) {
   }
 }
 
-/* A model that also sees has its text model one level down, in the configuration and in the names of tensors. */
+/* A multimodal model has its text model one level down, in the configuration and in the tensor names. */
 TEST(the_text_model_of_one_that_sees) {
   lm_golden g;
   rlx_meta config = {.kind = RLX_META_NONE};
@@ -555,7 +556,7 @@ TEST(out_of_memory) {
   }
 }
 
-/* Refused, as it should be, is a success here; what it holds besides is in the message. */
+/* A refusal is the expected result here; the message has the rest. */
 static rlx_status refuse_it(void *user) {
   lm_model *m;
   rlx_status s = lm_model_open(user, &m);

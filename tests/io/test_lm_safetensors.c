@@ -1,4 +1,5 @@
-/* safetensors, indexes and folders: good ones are read as they stand, bad ones refused with their own words. */
+/* safetensors files, indexes and folders: valid ones read back exactly, invalid ones are refused with a specific
+ * message. */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -1,6 +1,6 @@
-/* .npy files: what is written reads back, what NumPy writes is read, and what is neither is refused without harm.
+/* .npy files: round trips, files as NumPy writes them, and refusal of everything else.
  *
- * Files are made here byte by byte, so that the reader is checked against the format and not against our writer. */
+ * Files are built byte by byte, so the reader is tested against the format, not against our writer. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>

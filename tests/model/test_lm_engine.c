@@ -1,5 +1,5 @@
-/* The engine: the public calls of rlx/lm.h on tiny models of all families, whose answers transformers gave (tests/golden/lm).
- * However the tokens are cut into programs, the answer is the same. */
+/* The engine: the public functions of rlx/lm.h on tiny models of all families, with expected results from
+ * transformers (tests/golden/lm). The result must not depend on how tokens are split into programs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,8 +317,8 @@ TEST(the_same_seed_gives_the_same_tokens) {
   golden_close(&g);
 }
 
-/* Settings are inputs of one program: the second one of them compiles nothing, and a setting that comes again draws the same. GPUs have
- * two such programs, with and without a top_k of at most 64: the first two settings need both. */
+/* Settings are inputs of one program: the second one of them compiles nothing, and a setting that comes again draws
+ * the same. GPUs have two such programs, with and without a top_k of at most 64: the first two settings need both. */
 static void check_settings(const char *device, int warm_up) {
   golden g;
   said s[12] = {0};
@@ -447,7 +447,7 @@ TEST(saved_and_restored) {
   cache_type = RLX_LM_CACHE_F32;
 }
 
-/* Whoever says nothing gets f16. */
+/* The default cache type is f16. */
 TEST(one_default_for_keys_and_values) {
   rlx_lm *lm[2] = {NULL, NULL};
   rlx_lm_info info[2] = {{RLX_LM_INFO_INIT}, {RLX_LM_INFO_INIT}};
@@ -590,8 +590,8 @@ TEST(a_full_context_within_a_span) {
   golden_close(&g);
 }
 
-/* Sequences that end at different times, the first of them first, drawn with a temperature: what the others say does not
- * depend on when it ends. */
+/* Sequences that end at different times, the first of them first, drawn with a temperature: what the others say does
+ * not depend on when it ends. */
 static void check_batch_ahead(const char *device) {
   golden g;
   said_all s[N_AHEAD] = {0};

@@ -1,5 +1,5 @@
-/* Models whose numbers are not finite: generation and logits end with a status that names the token, the node and the weight
- * where that began. The models are those of tests/golden/lm with one number of one tensor replaced. */
+/* Models with non-finite values: generation and logits end with a status that names the token, the node and the
+ * weight where they first appeared. The models are those of tests/golden/lm with one value of one tensor replaced. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Weight files, vocabularies, configurations, arrays, graphs and conversations that are small to write and would be large to hold or
- * slow to read: all end with a status and within 64 MiB beyond twice their size. RLX_TEST_COSTS=1 prints what each takes. */
+/* Hostile input that is small to write and would be large to hold or slow to read (weight files, vocabularies,
+ * configurations, arrays, graphs, conversations): all end with a status, within 64 MiB plus twice their size.
+ * RLX_TEST_COSTS=1 prints the cost of each. */
 #include <unistd.h>
 
 #include "base/str.h"
@@ -282,7 +283,8 @@ TEST(json_bombs) {
   }
 }
 
-/* What is not refused: the most that a tokenizer.json may hold. A tree of members takes far more than their letters do. */
+/* What is not refused: the most that a tokenizer.json may hold. A tree of members takes far more than their letters
+ * do. */
 TEST(json_that_is_taken) {
   rlx_str s = {0};
   CHECK(folder_begin() && put_model());
@@ -422,8 +424,8 @@ static void encode_with(const char *name, const char *json, size_t json_bytes, c
 
 TEST(texts) {
   static const char backtracks[] = PATTERN("(a|a)*[bc]"), nests[] = PATTERN("(a+)+[bc]"), plain[] = PATTERN("c");
-  /* Patterns of real vocabularies need a hundred bytes for each of a long word, so this one gets them too: 256 MiB at most, in
-   * a block that doubles. */
+  /* Patterns of real vocabularies need a hundred bytes for each of a long word, so this one gets them too: 256 MiB
+   * at most, in a block that doubles. */
   encode_with("text, 10^6 letters and a pattern that tries all ways", backtracks, sizeof backtracks - 1, "a", 1000000,
               &(expectation){RLX_LIMIT, "the tokenizer's pattern", 512});
   if (test_has_failed()) return;
@@ -544,7 +546,7 @@ TEST(templates) {
   number(&s, 8000000, 8);
   repeat(&s, "{% for %}", 888888);
   repeat(&s, "x", 8);
-  GGUF("a template of 8 MB", open_template, RLX_NOT_FOUND, "not known here", 2);
+  GGUF("a template of 8 MB", open_template, RLX_NOT_FOUND, "not supported", 2);
 }
 
 /* ---- Saved sequences ------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
-/* Memory that stays level: one runner over many input sizes, one engine over many requests, many sessions one after the other.
+/* Memory stays level: one runner over many input sizes, one engine over many requests, many sessions in sequence.
  *
- * Blocks of the library's heap, bytes of the C library's and pages of the process are looked at all along. What they were at most
- * in the second tenth is what they may be at most in the last one, but for a little. */
+ * The library's heap blocks, the C library's heap bytes and the resident pages are sampled throughout. The maximum
+ * in the last tenth may exceed that of the second tenth only slightly. */
 #define _DEFAULT_SOURCE
 #include <malloc.h>
 #include <stdlib.h>
@@ -135,7 +135,8 @@ TEST(one_engine_over_many_requests) {
   rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .session = session, .context = 96};
   CHECK_OK(rlx_lm_load(&d, &lm));
   rlx_session_destroy(session);
-  /* Not fewer under a sanitizer: by the first tenth the engine has to have met as many kinds of requests as it keeps programs. */
+  /* Not fewer under a sanitizer: by the first tenth the engine has to have met as many kinds of requests as it keeps
+   * programs. */
   check_level("one engine over requests", getenv("RLX_SOAK") ? 10000 : 600, request, lm);
   rlx_lm_destroy(lm);
 }

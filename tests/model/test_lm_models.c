@@ -1,7 +1,7 @@
-/* Model families against transformers: logits of a text in one chunk, token by token, in chunks that are not full, of two
- * sequences at once; and what is likeliest to follow. See tools/goldens/lm.py for the models.
+/* Model families against transformers: logits of a text in one chunk, token by token, in partly filled chunks, and
+ * for two sequences at once; and greedy continuation. See tools/goldens/lm.py for the models.
  *
- * Each way of feeding the tokens must give the same logits: that is the contract of the states. */
+ * Every way of feeding the tokens must give the same logits: that is the contract of the states. */
 #include "test.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* The process contract of language models: one caller at a time, callbacks that destroy, re-enter and look, forks. */
+/* The process contract of language models: one caller at a time; callbacks that destroy, re-enter and read; forks. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -237,31 +237,31 @@ TEST(destroy_inside_a_callback) {
   CHECK_EQ_INT(rlx_mem_live(), live);
 }
 
-/* The session that a model is loaded on, destroyed by who watches it being loaded. */
-static rlx_session *doomed_session;
+/* A progress callback destroys the session that the model is being loaded on. */
+static rlx_session *session_to_destroy;
 static bool destroy_session(void *user) {
   (void)user;
-  rlx_session_destroy(doomed_session);
-  return doomed_session = NULL, false;
+  rlx_session_destroy(session_to_destroy);
+  return session_to_destroy = NULL, false;
 }
 
 TEST(a_session_destroyed_while_a_model_is_loaded_on_it) {
   const size_t live = rlx_mem_live();
   rlx_lm *lm;
-  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu"}, &doomed_session));
-  CHECK_OK(load(&lm, doomed_session, &(rlx_watch){.cancel = destroy_session}));
-  CHECK(!doomed_session);
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu"}, &session_to_destroy));
+  CHECK_OK(load(&lm, session_to_destroy, &(rlx_watch){.cancel = destroy_session}));
+  CHECK(!session_to_destroy);
   CHECK_OK(speak(lm, more, NULL));
   rlx_lm_destroy(lm);
   CHECK_EQ_INT(rlx_mem_live(), live);
 }
 
-/* A file closed by who watches it being checked or converted. */
-static rlx_file *doomed_file;
+/* A callback closes the file that is being checked or converted. */
+static rlx_file *file_to_close;
 static bool close_file(void *user) {
   (void)user;
-  rlx_file_close(doomed_file);
-  return doomed_file = NULL, false;
+  rlx_file_close(file_to_close);
+  return file_to_close = NULL, false;
 }
 
 TEST(a_file_closed_inside_a_callback) {
@@ -271,15 +271,15 @@ TEST(a_file_closed_inside_a_callback) {
   CHECK(folder_begin());
   const rlx_watch watch = {.cancel = close_file};
   const rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .n_threads = 1, .watch = watch};
-  CHECK_OK(rlx_file_open(path, NULL, &doomed_file));
-  CHECK_OK(rlx_file_check(doomed_file, &watch, NULL));
-  CHECK(!doomed_file);
-  CHECK_OK(rlx_file_open(path, NULL, &doomed_file));
-  CHECK_OK(rlx_file_convert(doomed_file, folder_path("a.safetensors"), &o));
-  CHECK(!doomed_file);
-  CHECK_OK(rlx_file_open(path, NULL, &doomed_file));
-  CHECK_OK(rlx_lm_convert(doomed_file, folder_path("a.gguf"), &o));
-  CHECK(!doomed_file);
+  CHECK_OK(rlx_file_open(path, NULL, &file_to_close));
+  CHECK_OK(rlx_file_check(file_to_close, &watch, NULL));
+  CHECK(!file_to_close);
+  CHECK_OK(rlx_file_open(path, NULL, &file_to_close));
+  CHECK_OK(rlx_file_convert(file_to_close, folder_path("a.safetensors"), &o));
+  CHECK(!file_to_close);
+  CHECK_OK(rlx_file_open(path, NULL, &file_to_close));
+  CHECK_OK(rlx_lm_convert(file_to_close, folder_path("a.gguf"), &o));
+  CHECK(!file_to_close);
   CHECK_EQ_INT(rlx_mem_live(), live);
 }
 

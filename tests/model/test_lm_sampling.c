@@ -1,4 +1,5 @@
-/* generation_config.json: what is applied, what is reported since it is not, and what is refused. A GGUF's keys are in test_cli_lm.py. */
+/* generation_config.json: settings that are applied, reported as not applied, and refused. GGUF keys are tested in
+ * test_cli_lm.py. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Text stays text: what somebody types becomes no special token, by any tokenizer and any chat template; harmless text has the
- * tokens it always had; bytes that are no UTF-8 become their own tokens or U+FFFD. */
+/* Text stays text: user text becomes no special token, with any tokenizer and chat template; ordinary text keeps its
+ * tokens; invalid UTF-8 becomes byte tokens or U+FFFD. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +69,8 @@ static void add_item(rlx_str *s, const char *text, size_t id, bool as_list) {
   else rlx_str_add(s, ":%zu", id);
 }
 
-/* Letters that join others' borders, and all of ASCII; of bytes all of them. The last ones would make "</s>" of its letters. */
+/* Letters that join others' borders, and all of ASCII; of bytes all of them. The last ones would make "</s>" of its
+ * letters. */
 static const char *const learnt[] = {"ab", "he", "ll", "hell", "ello", TEXT_MARK "ab", TEXT_MARK TEXT_MARK, "</", "s>"};
 
 static size_t add_letters(rlx_str *s, size_t id, bool as_list) {

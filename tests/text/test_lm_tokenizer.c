@@ -1,5 +1,6 @@
-/* Tokenizers and chat templates by small tables of our own: what each model makes of a text and back, the stream that splits no
- * character, broken input, and memory that fails. Real vocabularies and many texts are in test_cli_lm_tokenize.py. */
+/* Tokenizers and chat templates on small vocabularies: encoding and decoding of each model, the stream that splits
+ * no character, invalid input, and failing allocations. Real vocabularies and many texts are in
+ * test_cli_lm_tokenize.py. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,7 +248,7 @@ TEST(refused) {
   CHECK(refuses(MODEL("\"vocab\":{\"a\":0},\"merges\":[\"a x\"]"), RLX_INVALID, "merge 0: its right 'x' is no token"));
   CHECK(refuses(MODEL("\"vocab\":{\"a\":0,\"b\":1},\"merges\":[\"a b\"]"), RLX_INVALID, "result 'ab'"));
   CHECK(refuses(MODEL("\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]"), RLX_INVALID, "has the id 0, and so has"));
-  CHECK(refuses(MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]"), RLX_INVALID, "whole number"));
+  CHECK(refuses(MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]"), RLX_INVALID, "expected an integer"));
   CHECK(refuses(MODEL("\"vocab\":{\"a\":9999999999},\"merges\":[]"), RLX_INVALID, "missing"));
   CHECK(refuses(MODEL("\"vocab\":3,\"merges\":[]"), RLX_INVALID, "no vocab"));
   CHECK(refuses("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0}}}", RLX_UNSUPPORTED, "WordLevel"));
