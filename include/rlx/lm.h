@@ -283,6 +283,10 @@ typedef struct rlx_lm_options {
    * reported before the next is begun. */
   uint32_t ahead;
   rlx_lm_special special;
+  /* Lowers the logits of tokens that the sequence already has (those above 0 are divided by it, others multiplied),
+   * before all other settings. 0.01 to 100; 0 or 1: none. */
+  double repetition_penalty;
+  uint64_t penalty_tokens; /* the number of last tokens that it applies to; 0: all of the sequence */
 } rlx_lm_options;
 #define RLX_LM_OPTIONS_INIT RLX_SIZED(rlx_lm_options)
 /* The ranges of the sampling settings: temperature, top_k, top_p and min_p of rlx_lm_options, of a model's file and of
@@ -305,9 +309,10 @@ typedef struct rlx_lm_sampling {
   bool is_given; /* the file has such settings */
   double temperature;
   uint32_t top_k;
-  double top_p, min_p;   /* as in rlx_lm_options */
-  char not_applied[256]; /* settings that rlx_lm_options does not have, by name: "repetition_penalty 1.1"; "": none */
-  double repetition_penalty; /* as in the file, 1: none; see not_applied */
+  double top_p, min_p;       /* as in rlx_lm_options */
+  char not_applied[256];     /* settings that rlx_lm_options does not have, by name: "typical_p 0.9"; "": none */
+  double repetition_penalty; /* 1: none */
+  uint64_t penalty_tokens;   /* as in rlx_lm_options */
 } rlx_lm_sampling;
 #define RLX_LM_SAMPLING_INIT RLX_SIZED(rlx_lm_sampling)
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_sampling_of(const rlx_file *f, rlx_lm_sampling *out);

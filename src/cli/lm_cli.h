@@ -26,8 +26,8 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
 
 /* Negative: not set. */
 typedef struct cli_sampling {
-  int64_t tokens, top_k, seed, ahead;
-  double temperature, top_p, min_p;
+  int64_t tokens, top_k, seed, ahead, penalty_tokens;
+  double temperature, top_p, min_p, penalty;
   bool ignore_end, shift;
   cli_list stops;
 } cli_sampling;
@@ -38,6 +38,9 @@ typedef struct cli_sampling {
   cli_setting_option("--top-k", "N", &(o).top_k), \
   cli_setting_option("--top-p", "P", &(o).top_p), \
   cli_setting_option("--min-p", "P", &(o).min_p), \
+  {"--repeat-penalty", "X", "divide the logits of tokens that came before by X (1: off)", CLI_REAL, &(o).penalty, \
+   0, 100}, \
+  {"--repeat-last-n", "N", "only those among the last N (0: all)", CLI_NUMBER, &(o).penalty_tokens, 0, 16777216}, \
   {"--seed", "N", "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", CLI_NUMBER, \
    &(o).seed, 0, INT64_MAX}, \
   {"--stop", "TEXT", "end where this text comes; repeat for several", CLI_TEXTS, &(o).stops, 0, 0}, \
@@ -47,7 +50,8 @@ typedef struct cli_sampling {
 /* clang-format on */
 /* The option of a setting of the library's (rlx_lm_setting_at): its range, its kind and what it does come from there. */
 cli_option cli_setting_option(const char *name, const char *value, void *target);
-#define CLI_SAMPLING_UNSET .top_k = -1, .seed = -1, .temperature = -1, .top_p = -1, .min_p = -1
+#define CLI_SAMPLING_UNSET \
+  .top_k = -1, .seed = -1, .temperature = -1, .top_p = -1, .min_p = -1, .penalty = -1, .penalty_tokens = -1
 /* Sets defaults and prints the settings. For a chat: those of the model file, or settings that do not loop.
  * Otherwise: greedy. */
 int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm *lm, bool is_chat);

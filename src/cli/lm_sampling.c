@@ -12,8 +12,9 @@
 
 #include "cli/lm_cli.h"
 
-static const rlx_lm_sampling likeliest = {RLX_LM_SAMPLING_INIT, .temperature = 0, .top_p = 1},
-                             lively = {RLX_LM_SAMPLING_INIT, .temperature = 0.7, .top_p = 0.95};
+static const rlx_lm_sampling likeliest = {RLX_LM_SAMPLING_INIT, .temperature = 0, .top_p = 1, .repetition_penalty = 1},
+                             lively = {RLX_LM_SAMPLING_INIT, .temperature = 0.7, .top_p = 0.95,
+                                       .repetition_penalty = 1};
 
 /* "--top-k" is the option of top_k. */
 static bool is_option_of(const char *option, const char *setting) {
@@ -44,6 +45,7 @@ static void report_chat(const cli_sampling *o, const char *whose) {
   if (draws && o->top_k) fprintf(stderr, ", top-k %" PRId64, o->top_k);
   if (draws && o->top_p < 1) fprintf(stderr, ", top-p %g", o->top_p);
   if (draws && o->min_p > 0) fprintf(stderr, ", min-p %g", o->min_p);
+  if (o->penalty < 1 || o->penalty > 1) fprintf(stderr, ", repeat-penalty %g", o->penalty);
   fprintf(stderr, "%s", whose);
   if (draws) fprintf(stderr, ", seed %" PRId64, o->seed);
   fputc('\n', stderr);
@@ -56,6 +58,8 @@ int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm 
   if (own.not_applied[0])
     cli_note("warning: the model's file asks for settings that are not applied: %s", own.not_applied);
   const char *whose = is_asked ? "" : own.is_given ? " (the model's own)" : " (the model's file has none)";
+  if (o->penalty_tokens < 0) o->penalty_tokens = o->penalty < 0 ? (int64_t)own.penalty_tokens : 0;
+  if (o->penalty < 0) o->penalty = own.repetition_penalty;
   if (is_chat && !own.is_given) own = lively;
   if (o->temperature < 0) o->temperature = own.temperature;
   if (o->top_k < 0) o->top_k = own.top_k;
@@ -69,8 +73,9 @@ int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm 
 }
 
 void cli_sampling_json(const cli_sampling *o) {
-  printf("\"temperature\":%.9g,\"top_k\":%" PRId64 ",\"top_p\":%.9g,\"min_p\":%.9g,\"seed\":%" PRId64, o->temperature,
-         o->top_k, o->top_p, o->min_p, o->seed);
+  printf("\"temperature\":%.9g,\"top_k\":%" PRId64 ",\"top_p\":%.9g,\"min_p\":%.9g,\"repeat_penalty\":%.9g,"
+         "\"seed\":%" PRId64,
+         o->temperature, o->top_k, o->top_p, o->min_p, o->penalty, o->seed);
 }
 
 int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops) {
@@ -88,7 +93,9 @@ int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***
                           .shift = o->shift,
                           .stops = *stops,
                           .n_stops = o->stops.n,
-                          .ahead = (uint32_t)o->ahead};
+                          .ahead = (uint32_t)o->ahead,
+                          .repetition_penalty = o->penalty,
+                          .penalty_tokens = (uint64_t)o->penalty_tokens};
   return CLI_DONE;
 }
 

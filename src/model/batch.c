@@ -37,7 +37,10 @@ static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
     b->left[i] = b->options->max_tokens ? b->options->max_tokens : UINT32_MAX;
   }
   b->running = b->n;
-  return lm_release(lm);
+  RLX_TRY(lm_release(lm));
+  for (uint32_t i = 0; i < lm->n_sequences; i++)
+    RLX_TRY(lm_write_seen(lm, b->program, i, i < b->n ? &lm->sequences[i] : NULL));
+  return RLX_OK;
 }
 
 static void place_idle(rlx_lm *lm, lm_sequence *q) {

@@ -94,7 +94,11 @@ static rlx_status write_sampling(const conversion *c, rlx_file_writer *w) {
   }
   rlx_meta penalty = {.key = "general.sampling.penalty_repeat", .type = "f32", .kind = RLX_META_FLOAT};
   penalty.number = s.repetition_penalty;
-  return fabs(s.repetition_penalty - 1) > 0 ? rlx_file_writer_meta(w, &penalty) : RLX_OK;
+  if (!(fabs(s.repetition_penalty - 1) > 0)) return RLX_OK;
+  RLX_TRY(rlx_file_writer_meta(w, &penalty));
+  /* transformers applies the penalty to the whole sequence; without this key a GGUF means the last 64 tokens. */
+  rlx_meta window = {.key = "general.sampling.penalty_last_n", .type = "i32", .kind = RLX_META_INT, .integer = -1};
+  return rlx_file_writer_meta(w, &window);
 }
 
 static rlx_status write_metas(void *user, rlx_file_writer *w) {

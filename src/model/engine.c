@@ -21,7 +21,8 @@ enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MAX_SEQUENCES = 256, MAX_CHU
 
 static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
   return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
-         a->result == b->result && a->is_drawn == b->is_drawn && a->max_k == b->max_k;
+         a->result == b->result && a->is_drawn == b->is_drawn && a->max_k == b->max_k &&
+         a->is_penalised == b->is_penalised;
 }
 
 static void program_destroy(lm_program *p) {
@@ -140,6 +141,11 @@ rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
   if (!lm_model_facts(lm->model)->is_encoder) RLX_TRY(rlx_executable_write(e, "position", &row));
   row.data = p->length;
   if (p->length) RLX_TRY(rlx_executable_write(e, "length", &row));
+  if (p->desc.is_penalised) {
+    RLX_TRY(rlx_executable_write(e, "penalty", &(rlx_tensor){RLX_F32, {.n = 0}, {&p->penalty}, sizeof p->penalty}));
+    rlx_tensor window = {RLX_F32, {.n = 0}, {&p->penalty_window}, sizeof p->penalty_window};
+    RLX_TRY(rlx_executable_write(e, "penalty_window", &window));
+  }
   rlx_tensor draw = {RLX_I32, {.n = 0}, {&p->draw}, sizeof p->draw};
   if (!p->desc.is_drawn) return RLX_OK;
   RLX_TRY(rlx_executable_write(e, "draw", &draw));

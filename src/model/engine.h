@@ -30,6 +30,7 @@ typedef struct lm_program {
   int32_t draw;
   float
     sampling[RLX_SAMPLING_COUNT]; /* temperature, top_k, top_p, min_p: inputs, so that no setting needs a compilation */
+  float penalty, penalty_window;  /* inputs if desc.is_penalised */
   uint32_t logits;                /* index of the output "logits" */
 } lm_program;
 
@@ -113,6 +114,11 @@ rlx_status lm_generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_
  * have one token. */
 uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room);
 
+/* penalty.c: whether options request a repetition penalty; for a program with one, sets row `row` of its state to the tokens
+ * of a sequence (NULL: none). */
+bool lm_has_penalty(const rlx_lm_options *o);
+rlx_status lm_check_penalty(const char *name, double v); /* its range; the message begins with `name` */
+rlx_status lm_write_seen(rlx_lm *lm, lm_program *p, uint32_t row, const lm_sequence *q);
 /* finite.c: whether all values are finite; the same for rows of logits, the first of which belongs to the token at
  * `position`; and the failure otherwise, which reports where the first non-finite value appeared. */
 bool lm_is_finite(const float *v, size_t n);

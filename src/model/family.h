@@ -38,7 +38,7 @@ typedef enum lm_size {
 /* Conversion of Hugging Face's bytes to GGUF's. */
 typedef enum lm_recipe {
   LM_AS_IS,
-  LM_PAIR_ROWS, /* q and k: in each head, element i + head / 2 moves next to i: rope on neighbours */
+  LM_PAIR_ROWS,    /* q and k: in each head, element i + head / 2 moves next to i: rope on neighbours */
   LM_PLUS_ONE,     /* the file stores w - 1 */
   LM_TRANSPOSED,   /* the file stores [in, out] */
   LM_NEG_EXP,      /* the file stores log(-w) */

@@ -29,12 +29,15 @@ enum { SMALL_TOP_K = 64 };
 
 rlx_status lm_program_for(rlx_lm *lm, const rlx_lm_options *o, uint32_t sequences, lm_program **out) {
   lm_graph_desc d = {.sequences = sequences, .tokens = 1, .result = LM_TOKEN, .is_drawn = o->temperature > 0};
+  d.is_penalised = lm_has_penalty(o);
   if (d.is_drawn && lm->is_gpu && o->top_k > 0 && o->top_k <= SMALL_TOP_K) d.max_k = SMALL_TOP_K;
   RLX_TRY(lm_program_get(lm, &d, out));
 #define SAMPLING(name, gguf, whole, min, max, neutral, doc) (*out)->sampling[RLX_SAMPLING_##name] = (float)o->name;
 #include "ir/sampling.def"
 #undef SAMPLING
   if (!(o->top_p > 0)) (*out)->sampling[RLX_SAMPLING_top_p] = RLX_NEUTRAL_top_p;
+  (*out)->penalty = (float)o->repetition_penalty;
+  (*out)->penalty_window = o->penalty_tokens ? (float)o->penalty_tokens : (float)UINT32_MAX;
   return RLX_OK;
 }
 
@@ -43,6 +46,7 @@ rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
   RLX_TRY(rlx_sampling_check(RLX_SAMPLING_##name, #name, (double)o->name));
 #include "ir/sampling.def"
 #undef SAMPLING
+  if (o->repetition_penalty != 0) RLX_TRY(lm_check_penalty("repetition_penalty", o->repetition_penalty));
   if (o->ahead > LM_MAX_SPAN)
     return RLX_FAIL(RLX_INVALID, "%u tokens ahead: at most %d", (unsigned)o->ahead, (int)LM_MAX_SPAN);
   if (o->special < RLX_LM_SPECIAL_DEFAULT || o->special > RLX_LM_SPECIAL_PARSE)
@@ -97,6 +101,7 @@ static rlx_status draw_span(generation *r) {
     p->tokens[0] = r->q->ids.v[r->q->done];
     p->position[0] = (int32_t)r->q->done;
     p->draw = lm_first_draw(r->options->seed);
+    RLX_TRY(lm_write_seen(r->lm, p, 0, r->q));
     RLX_TRY(lm_program_write(r->lm, p));
   }
   r->primed = false;

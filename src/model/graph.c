@@ -90,9 +90,11 @@ static void make_result(lm_build *b, rlx_node x) {
   if (d->result != LM_LOGITS) logits = rlx_op_reshape(g, logits, RLX_DIMS(b->sequences, b->c->vocabulary));
   if (d->result == LM_TOKEN) {
     rlx_op_sample_desc how = {RLX_OP_SAMPLE_DESC_INIT, .top_k = d->max_k};
+    if (d->is_penalised) logits = lm_penalise(b, logits);
     if (d->is_drawn) how.draw = draw_number(b);
     if (d->is_drawn) how.settings = rlx_op_input(g, "sampling", RLX_F32, RLX_DIMS(RLX_SAMPLING_COUNT));
     rlx_node token = rlx_op_sample(g, logits, d->is_drawn ? 1 : 0, &how);
+    if (d->is_penalised) lm_mark_seen(b, token);
     rlx_graph_add_output(g, "token", rlx_op_reshape(g, token, RLX_DIMS(b->sequences, 1)));
   } else {
     rlx_graph_add_output(g, "logits", logits);

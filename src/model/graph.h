@@ -21,6 +21,7 @@ typedef struct lm_build {
   rlx_node positions;        /* i32 [B, T]: of each token */
   rlx_node seen;             /* i32 [B]: length of the sequence after this step */
   rlx_node factors;          /* rope factors, or none */
+  rlx_node last_seen;        /* state of the repetition penalty, or none: penalty.c */
   rlx_status status;         /* errors outside the graph builder: a family uses a weight that the model does not have */
 } lm_build;
 
@@ -49,6 +50,10 @@ rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x);
 /* Call between attention and the feed-forward part. In the last layer only the rows that the result needs continue:
  * all T, or one per sequence. */
 rlx_node lm_active_rows(lm_build *b, uint32_t layer, rlx_node x);
+
+/* penalty.c: the logits [B, vocabulary] with the repetition penalty; then the token [B] that was drawn from them. */
+rlx_node lm_penalise(lm_build *b, rlx_node logits);
+void lm_mark_seen(lm_build *b, rlx_node token);
 
 /* i32 constants, for arithmetic on positions. */
 rlx_node lm_i32(lm_build *b, int32_t value);

@@ -46,6 +46,8 @@ rlx_status lm_model_read(const lm_model *m, size_t i, void *data);
  *          length    i32 [B]      number of valid tokens among T (1 .. T); absent if T is 1
  *          draw      i32 scalar   if is_drawn: the number of the draw is draw + position[0]
  *          sampling  f32 [4]      if is_drawn: temperature, top_k, top_p, min_p
+ *          penalty   f32 scalar   if is_penalised: the repetition penalty
+ *          penalty_window  f32 scalar   if is_penalised: the number of last tokens it applies to
  * States   k.N, v.N  [B, context, kv heads, head]   (recurrent families: conv.N, ssm.N) Outputs  see lm_result;
  * except for encoders also next i32 [B]: position + length Rows past `length` are written into the states but masked
  * for all valid tokens, and the next tokens overwrite them. So the context must have room for them. */
@@ -61,8 +63,9 @@ typedef struct lm_graph_desc {
   uint32_t context;
   rlx_dtype cache; /* type of the KV cache */
   lm_result result;
-  bool is_drawn;  /* LM_TOKEN: sampled with the input `sampling`; else greedy */
-  uint32_t max_k; /* if is_drawn: upper bound of top_k; 0: the whole vocabulary */
+  bool is_drawn;     /* LM_TOKEN: sampled with the input `sampling`; else greedy */
+  uint32_t max_k;    /* if is_drawn: upper bound of top_k; 0: the whole vocabulary */
+  bool is_penalised; /* LM_TOKEN: logits get the repetition penalty (penalty.c); T is 1 */
 } lm_graph_desc;
 rlx_status lm_graph_build(const lm_model *m, const lm_graph_desc *d, rlx_graph **out);
 

@@ -73,8 +73,8 @@ static void scale_yarn(lm_reader *r, lm_config *c, const yarn *y) {
     lm_reader_fail(r, RLX_UNSUPPORTED, "yarn with a factor of %g, base %g, on %lld of %lld elements of a head",
                    y->factor, c->theta, (long long)c->rotated, (long long)c->head);
   if (!(y->first > 0 && y->fast > 0 && y->slow > 0))
-    lm_reader_fail(r, RLX_INVALID, "yarn from a context of %g with %g and %g rotations; expected numbers above 0", y->first,
-                   y->fast, y->slow);
+    lm_reader_fail(r, RLX_INVALID, "yarn from a context of %g with %g and %g rotations; expected numbers above 0",
+                   y->first, y->fast, y->slow);
   if (r->status || !make_factors(r, c)) return;
   double low = floor(pair_of(c, y, y->fast)), high = ceil(pair_of(c, y, y->slow));
   low = low < 0 ? 0 : low;

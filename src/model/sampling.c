@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "io/file_json.h"
 #include "ir/sampling.h"
+#include "model/engine.h"
 #include "rlx/lm.h"
 
 typedef struct setting {
@@ -22,7 +23,6 @@ typedef struct setting {
 } setting;
 
 static const setting reported[] = {
-  {"penalty_repeat", "repetition_penalty", 1},
   {"xtc_probability", NULL, 0},
   {"mirostat", NULL, 0},
   {NULL, "encoder_repetition_penalty", 1},
@@ -60,9 +60,10 @@ static const char no_effect[] =
 typedef struct found {
   bool has[RLX_SAMPLING_COUNT]; /* by setting that is applied: sampling.def */
   double value[RLX_SAMPLING_COUNT];
-  double penalty; /* repetition penalty */
+  double penalty;          /* repetition penalty */
+  uint64_t penalty_tokens; /* 0: all */
   bool is_greedy, samples;
-  rlx_str others; /* "repetition_penalty 1.1" */
+  rlx_str others; /* "typical_p 0.9" */
 } found;
 
 static rlx_status take(found *f, int which, const char *where, double v) {
@@ -72,8 +73,13 @@ static rlx_status take(found *f, int which, const char *where, double v) {
   return RLX_OK;
 }
 
+static rlx_status take_penalty(found *f, const char *where, double v) {
+  RLX_TRY(lm_check_penalty(where, v));
+  f->penalty = v;
+  return RLX_OK;
+}
+
 static void report(found *f, const char *name, const double *v) {
-  if (v && (strcmp(name, reported[0].gguf) == 0 || strcmp(name, reported[0].json) == 0)) f->penalty = *v;
   rlx_str_add(&f->others, "%s%s", f->others.n ? ", " : "", name);
   if (!v) return;
   rlx_str_add_char(&f->others, ' ');
@@ -83,7 +89,7 @@ static void report(found *f, const char *name, const double *v) {
 /* ---- GGUF ---- */
 
 /* Parameters of a setting that is itself reported; alone they have no effect. */
-static const char parameters_of_others[] = " penalty_last_n xtc_threshold mirostat_tau mirostat_eta ";
+static const char parameters_of_others[] = " xtc_threshold mirostat_tau mirostat_eta ";
 
 static bool is_listed(const char *list, const char *word) {
   size_t n = strlen(word);
@@ -92,8 +98,20 @@ static bool is_listed(const char *list, const char *word) {
   return false;
 }
 
+/* The window of the penalty: -1 is the whole sequence, 0 turns the penalty off. */
+static rlx_status read_window(const rlx_meta *m, int64_t *out) {
+  if (m->kind != RLX_META_INT || m->integer < -1 || m->integer > INT32_MAX)
+    return RLX_FAIL(RLX_INVALID, "%s: expected -1 or a number of tokens", m->key);
+  *out = m->integer;
+  return RLX_OK;
+}
+
 static rlx_status read_key(found *f, const char *name, const rlx_meta *m) {
   bool is_number = m->kind == RLX_META_FLOAT || m->kind == RLX_META_INT;
+  if (strcmp(name, "penalty_repeat") == 0) {
+    if (!is_number) return RLX_FAIL(RLX_INVALID, "%s: expected a number, found %s", m->key, m->type);
+    return take_penalty(f, m->key, m->number);
+  }
   for (int i = 0; i < RLX_SAMPLING_COUNT; i++) {
     if (strcmp(name, rlx_sampling_rows[i].gguf) != 0) continue;
     if (!is_number) return RLX_FAIL(RLX_INVALID, "%s: expected a number, found %s", m->key, m->type);
@@ -108,9 +126,15 @@ static rlx_status read_key(found *f, const char *name, const rlx_meta *m) {
 
 static rlx_status read_gguf(const rlx_file *file, found *f) {
   static const char prefix[] = "general.sampling.";
+  static const char window_key[] = "general.sampling.penalty_last_n";
   rlx_meta m;
-  for (uint32_t i = 0; rlx_file_meta_at(file, i, &m); i++)
-    if (strncmp(m.key, prefix, sizeof prefix - 1) == 0) RLX_TRY(read_key(f, m.key + sizeof prefix - 1, &m));
+  int64_t window = 64; /* llama.cpp's default, for which files without the key are made */
+  for (uint32_t i = 0; rlx_file_meta_at(file, i, &m); i++) {
+    if (strcmp(m.key, window_key) == 0) RLX_TRY(read_window(&m, &window));
+    else if (strncmp(m.key, prefix, sizeof prefix - 1) == 0) RLX_TRY(read_key(f, m.key + sizeof prefix - 1, &m));
+  }
+  if (window == 0) f->penalty = 1;
+  f->penalty_tokens = window > 0 ? (uint64_t)window : 0;
   return RLX_OK;
 }
 
@@ -129,6 +153,8 @@ static rlx_status read_member(found *f, const char *key, json_t *v) {
     return take(f, i, key, json_number_value(v));
   }
   double number = json_number_value(v);
+  if (strcmp(key, "repetition_penalty") == 0)
+    return json_is_number(v) ? take_penalty(f, key, number) : RLX_FAIL(RLX_INVALID, "%s: expected a number", key);
   for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
     if (!reported[i].json || strcmp(key, reported[i].json) != 0) continue;
     bool is_empty = json_is_false(v) || (json_is_array(v) && !json_array_size(v));
@@ -188,6 +214,7 @@ rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
     own.min_p = f.value[RLX_SAMPLING_min_p];
     if (f.is_greedy || !own.is_given) own.temperature = 0;
     own.repetition_penalty = f.penalty;
+    own.penalty_tokens = f.penalty != 1 ? f.penalty_tokens : 0;
     snprintf(own.not_applied, sizeof own.not_applied, "%s", f.others.v ? f.others.v : "");
   }
   rlx_str_deinit(&f.others);

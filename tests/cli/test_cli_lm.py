@@ -245,7 +245,15 @@ def how_a_chat_draws():
     check("temperature 0.5, top-k 7, top-p 0.5, min-p 0.25 (the model's own), seed " in told and "not applied" not in told, told)
     tiny_llama("m.gguf", more={"general.sampling.penalty_repeat": ("f32", 1.5), "general.sampling.mirostat": ("i32", 2), "general.sampling.odd": ("i32", 2)})
     told = rlx(*CHAT, "-p", "a", "-n", "4", "-q", expect=0).err
-    check("not applied: penalty_repeat 1.5, mirostat 2, odd 2" in told, told)
+    check("not applied: mirostat 2, odd 2" in told, told)
+    told = rlx(*CHAT, "-p", "a", "-n", "4", expect=0).err
+    check("top-p 0.95, repeat-penalty 1.5 (the model's file has none)" in told, told)
+    tiny_llama("m.gguf", more={"general.sampling.penalty_repeat": ("f32", 1.5)})
+    equal([once(*args)["repeat_penalty"] for args in ((), ("--repeat-penalty", 1.25))], [1.5, 1.25], "the penalty")
+    tiny_llama("m.gguf", more={"general.sampling.penalty_repeat": ("f32", 1.5), "general.sampling.penalty_last_n": ("i32", 0)})
+    equal(once()["repeat_penalty"], 1, "a window of 0 tokens")
+    tiny_llama("m.gguf", more={"general.sampling.penalty_last_n": ("i32", -2)})
+    fails(*CHAT, "-p", "a", says=["penalty_last_n", "expected -1 or a number of tokens"])
     tiny_llama("m.gguf", more={"general.sampling.temp": ("f32", -1.0)})
     fails(*CHAT, "-p", "a", says=["general.sampling.temp", "-1"])
     tiny_llama("m.gguf", more={"general.sampling.top_k": "many"})
@@ -256,6 +264,10 @@ def how_a_chat_draws():
     check(found[2]["seed"] != found[3]["seed"] and found[2]["text"] != found[3]["text"], "or draws, with a fresh seed")
     told = rlx("generate", "m.gguf", "-p", "a", "-n", "2", "--temperature", 1, *ON_CPU, expect=0).err
     check(told.startswith("rlx: seed "), told)
+    said = lambda *args: rlx("generate", "m.gguf", "-p", "a", "-n", "30", "--ignore-end", "-q", *args, *ON_CPU, expect=0).out
+    check(said("--repeat-penalty", 1) == said() != said("--repeat-penalty", 1.5), "a penalty changes the text")
+    check(said("--repeat-penalty", 1.5, "--repeat-last-n", 1) != said("--repeat-penalty", 1.5), "so does its window")
+    fails("generate", "m.gguf", "-p", "a", "--repeat-penalty", 0.001, *ON_CPU, says="expected a number from 0.01 to 100")
 
 
 @test

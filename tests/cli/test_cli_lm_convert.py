@@ -180,7 +180,7 @@ def settings_of_generation_go_along():
     write("m/generation_config.json", json.dumps({"do_sample": True, "temperature": 0.5, "top_k": 7, "top_p": 0.75, "repetition_penalty": 1.25, "eos_token_id": None}))
     rlx("convert", "m", "m.gguf", expect=0)
     found = file_json("info", "m.gguf")["metadata"]
-    equal([found.get(f"general.sampling.{k}") for k in ("temp", "top_k", "top_p", "min_p", "penalty_repeat")], [0.5, 7, 0.75, None, 1.25])
+    equal([found.get(f"general.sampling.{k}") for k in ("temp", "top_k", "top_p", "min_p", "penalty_repeat", "penalty_last_n")], [0.5, 7, 0.75, None, 1.25, -1])
     pathlib.Path("m/generation_config.json").unlink()
     rlx("convert", "m", "m.gguf", expect=0)
     check(not any(k.startswith("general.sampling") for k in file_json("info", "m.gguf")["metadata"]), "none were said")

@@ -506,6 +506,113 @@ TEST(drawn_ahead_on_vulkan_staging) {
   if (test_all.result == TEST_PASSED) check_ahead("qwen3moe", "vulkan:staging", 1.2);
 }
 
+/* ---- repetition penalty ---- */
+
+typedef struct penalty {
+  double penalty;
+  uint32_t window;
+} penalty;
+
+/* The token that greedy decoding takes after the n tokens of the sequence: by the definition, on the host. */
+static int32_t penalised_best(float *logits, size_t n_vocab, const int32_t *ids, size_t n, penalty p) {
+  bool *is_seen = calloc(n_vocab, sizeof *is_seen);
+  size_t best = 0;
+  for (size_t i = p.window && n > p.window ? n - p.window : 0; is_seen && i < n; i++) is_seen[ids[i]] = true;
+  for (size_t i = 0; is_seen && i < n_vocab; i++) {
+    const float by = (float)p.penalty;
+    if (is_seen[i]) logits[i] = logits[i] < 0 ? logits[i] * by : logits[i] / by;
+    if (logits[i] > logits[best]) best = i;
+  }
+  free(is_seen);
+  return (int32_t)best;
+}
+
+static void check_penalty(const char *family, const char *device, penalty p) {
+  golden g;
+  rlx_lm *lm = NULL;
+  enum { N = 40 };
+  said s[N_AHEAD] = {0};
+  int32_t want[N];
+  rlx_status status = load_with((rlx_lm_desc){.device = device, .chunk = 8}, family, &lm);
+  if (status == RLX_NOT_FOUND) SKIP(rlx_message());
+  CHECK_OK(status);
+  CHECK_OK(golden_open(family, &g));
+  float *row = malloc(g.n_vocab * sizeof *row);
+  CHECK(row);
+  CHECK_OK(rlx_lm_append(lm, 0, ids_of(&g.tokens), g.n, false, row));
+  for (int i = 0; i < N; i++) {
+    size_t n;
+    const int32_t *ids = rlx_lm_tokens(lm, 0, &n);
+    want[i] = penalised_best(row, g.n_vocab, ids, n, p);
+    CHECK_OK(rlx_lm_append(lm, 0, &want[i], 1, false, row));
+  }
+  rlx_lm_options o = greedy(N);
+  o.repetition_penalty = p.penalty, o.penalty_tokens = p.window;
+  for (int i = 0; i < N_AHEAD; i++) {
+    o.ahead = ahead_of[i];
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s[i], NULL));
+    if (s[i].n != N || memcmp(s[i].ids, want, sizeof want) != 0)
+      FAIL("%s on %s: other tokens with a penalty of %g and %u ahead", family, device, p.penalty, (unsigned)o.ahead);
+  }
+  said plain = {0};
+  CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+  CHECK_OK(speak(lm, ids_of(&g.tokens), g.n, N, &plain));
+  CHECK(memcmp(plain.ids, want, sizeof want) != 0); /* it changes the text */
+  free(row);
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+TEST(repetition_penalty) {
+  check_penalty("llama", "cpu", (penalty){1.3, 0});
+  if (!test_has_failed()) check_penalty("llama", "cpu", (penalty){1.5, 4});
+  if (!test_has_failed()) check_penalty("gemma2", "cpu", (penalty){0.8, 0});
+  if (!test_has_failed()) check_penalty("mamba", "cpu", (penalty){2, 16});
+}
+TEST(repetition_penalty_on_vulkan) { check_penalty("llama", "vulkan", (penalty){1.3, 8}); }
+
+/* With a temperature, over the end of the context, and for several sequences: as one token at a time, one sequence at a
+ * time. */
+TEST(repetition_penalty_in_every_call) {
+  golden g;
+  rlx_lm *lm = NULL, *three = NULL;
+  said s[2] = {0};
+  CHECK_OK(golden_open("llama", &g));
+  CHECK_OK(load_with((rlx_lm_desc){.context = 48}, "llama", &lm));
+  rlx_lm_options o = greedy(60);
+  o.repetition_penalty = 1.4, o.temperature = 0.8, o.shift = true, o.seed = 3;
+  for (int i = 0; i < 2; i++) {
+    o.ahead = i ? 8 : 1;
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s[i], NULL));
+  }
+  CHECK(s[0].n == 60 && memcmp(s[0].ids, s[1].ids, sizeof s[0].ids) == 0);
+  rlx_lm_destroy(lm);
+  lm = NULL;
+  CHECK_OK(load_with((rlx_lm_desc){.context = 64}, "llama", &lm));
+  CHECK_OK(load_with((rlx_lm_desc){.context = 64, .n_sequences = 3}, "llama", &three));
+  o = greedy(20);
+  o.repetition_penalty = 1.4, o.penalty_tokens = 12;
+  said_all all = {0};
+  const rlx_lm_prompt prompts[2] = {{ids_of(&g.tokens), g.n}, {ids_of(&g.tokens) + 4, 7}};
+  CHECK_OK(rlx_lm_generate_batch(three, prompts, 2, &o, hear_one, &all, NULL));
+  for (int i = 0; i < 2; i++) {
+    said alone = {0};
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_generate_ids(lm, prompts[i].ids, prompts[i].n, &o, hear, &alone, NULL));
+    CHECK(alone.n == 20 && all.v[i].n == 20 && memcmp(alone.ids, all.v[i].ids, 20 * sizeof(int32_t)) == 0);
+  }
+  o.repetition_penalty = -1;
+  CHECK_FAILS(rlx_lm_generate_ids(lm, NULL, 0, &o, hear, &s[0], NULL), RLX_INVALID,
+              "expected a number from 0.01 to 100");
+  o.repetition_penalty = (double)NAN;
+  CHECK_FAILS(rlx_lm_generate_ids(lm, NULL, 0, &o, hear, &s[0], NULL), RLX_INVALID, "repetition_penalty");
+  rlx_lm_destroy(lm);
+  rlx_lm_destroy(three);
+  golden_close(&g);
+}
+
 /* Ended by the listener after any number of tokens, and then on; by way of a file now and then. */
 static void check_stops(const char *family, const char *device) {
   golden g;

@@ -44,10 +44,11 @@ TEST(what_is_applied) {
 
 TEST(what_is_not_applied_is_named) {
   rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
-  CHECK_OK(
-    read_settings("{\"repetition_penalty\":1.1,\"num_beams\":1,\"no_repeat_ngram_size\":3,\"a_new_way\":true}", &s));
+  CHECK_OK(read_settings(
+    "{\"repetition_penalty\":1.1,\"typical_p\":0.5,\"num_beams\":1,\"no_repeat_ngram_size\":3,\"a_new_way\":true}",
+    &s));
   CHECK(near_to(s.repetition_penalty, 1.1));
-  CHECK(!s.is_given && strstr(s.not_applied, "repetition_penalty 1.1") && strstr(s.not_applied, "a_new_way"));
+  CHECK(!s.is_given && strstr(s.not_applied, "typical_p 0.5") && strstr(s.not_applied, "a_new_way"));
   CHECK(strstr(s.not_applied, "no_repeat_ngram_size 3") && !strstr(s.not_applied, "num_beams"));
 }
 
@@ -90,6 +91,8 @@ TEST(ranges_are_the_same_everywhere) {
 
 TEST(what_is_refused) {
   rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
+  CHECK_FAILS(read_settings("{\"repetition_penalty\":0}", &s), RLX_INVALID,
+              "repetition_penalty: expected a number from");
   CHECK_FAILS(read_settings("{\"temperature\":-1}", &s), RLX_INVALID, "temperature: expected a number from 0 to 1000");
   CHECK_FAILS(read_settings("{\"top_p\":1.5}", &s), RLX_INVALID, "generation_config.json");
   CHECK_FAILS(read_settings("{\"top_k\":2.5}", &s), RLX_INVALID, "whole number");
