@@ -115,7 +115,9 @@ static void check_json(check *c, const file_meta *m) {
   size_t n = strlen(m->key);
   json_t *v;
   if (!m->text || n < 5 || strcmp(m->key + n - 5, ".json") != 0) return;
-  if (json_load_whole((json_text){m->text, m->n}, m->key, json_max_vocabulary(m->n), JSON_ALLOW_NUL, &v)) note(c);
+  if (json_load_whole((json_text){m->text, m->n}, m->key, json_max_vocabulary(m->n),
+                      JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &v))
+    note(c);
   json_decref(v);
 }
 

@@ -199,3 +199,18 @@ rlx_status json_walk_element(json_walk *w, json_text *value) {
   RLX_TRY(step(w, '[', ']', &has_more));
   return has_more ? take_value(w, value) : RLX_OK;
 }
+
+rlx_meta json_to_meta(const json_t *v) {
+  switch (v ? json_typeof(v) : JSON_NULL) {
+    case JSON_NULL: return (rlx_meta){.kind = RLX_META_NONE};
+    case JSON_TRUE:
+    case JSON_FALSE: return (rlx_meta){.kind = RLX_META_BOOL, .integer = json_is_true(v), .number = json_is_true(v)};
+    case JSON_INTEGER:
+      return (rlx_meta){
+        .kind = RLX_META_INT, .integer = json_integer_value(v), .number = (double)json_integer_value(v)};
+    case JSON_REAL: return (rlx_meta){.kind = RLX_META_FLOAT, .number = json_real_value(v)};
+    case JSON_STRING:
+      return (rlx_meta){.kind = RLX_META_TEXT, .text = json_string_value(v), .n = json_string_length(v)};
+    default: return (rlx_meta){.kind = RLX_META_LIST, .n = json_is_array(v) ? json_array_size(v) : json_object_size(v)};
+  }
+}

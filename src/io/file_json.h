@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/status.h"
+#include "rlx/lm.h"
 
 typedef struct json_text {
   const char *v;
@@ -26,6 +27,8 @@ rlx_status json_walk_element(json_walk *w, json_text *value);
 
 /* Parses a whole value; duplicate names in an object are refused. */
 rlx_status json_load_text(json_text text, const char *whole, json_t **out);
+/* As metadata; lists and objects both become a list with their number of elements. */
+rlx_meta json_to_meta(const json_t *v);
 const char *json_kind_name(const json_t *v); /* "a list" */
 
 /* ---- A file as a whole ---- */

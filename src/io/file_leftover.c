@@ -81,7 +81,8 @@ static bool is_of_kind(leftover_kind listed, leftover_kind kind) {
 }
 
 static bool is_harmless(const leftovers *all, const leftover *one) {
-  if (one->value.kind == RLX_META_NONE && (one->kind == LEFT_FIELD || one->kind == LEFT_OUTER)) return true;
+  bool is_json = one->kind == LEFT_FIELD || one->kind == LEFT_OUTER || one->kind == LEFT_TOKENIZER_FIELD;
+  if (is_json && one->value.kind == RLX_META_NONE) return true;
   for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
     if (is_of_kind(harmless[i].kind, one->kind) && matches_name(&harmless[i], all->family, one->name) &&
         matches_value(harmless[i].value, &one->value))
@@ -107,8 +108,8 @@ static void say_value(rlx_str *s, const rlx_meta *v) {
 
 void leftover_add(leftovers *all, const leftover *one) {
   enum { MAX_REPORT = 1200 }; /* limit of a message, in bytes */
-  static const char *const words[LEFT_KINDS] = {"tensor",        "tensor",        "key", "key",
-                                                "config.json's", "config.json's", "file"};
+  static const char *const words[LEFT_KINDS] = {
+    "tensor", "tensor", "key", "key", "config.json's", "config.json's", "tokenizer_config.json's", "file"};
   if (is_harmless(all, one)) return;
   all->n++;
   if (all->text.n >= MAX_REPORT) return;

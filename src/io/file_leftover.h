@@ -14,13 +14,14 @@
 #include "rlx/lm.h"
 
 typedef enum leftover_kind {
-  LEFT_TENSOR,    /* in a GGUF, or a file with GGUF names */
-  LEFT_HF_TENSOR, /* in a Hugging Face folder */
-  LEFT_KEY,       /* GGUF metadata key */
-  LEFT_TOKENIZER, /* GGUF key under tokenizer. */
-  LEFT_FIELD,     /* field of config.json */
-  LEFT_OUTER,     /* field of config.json outside text_config, in multimodal models */
-  LEFT_FILE,      /* a text file next to the weights */
+  LEFT_TENSOR,          /* in a GGUF, or a file with GGUF names */
+  LEFT_HF_TENSOR,       /* in a Hugging Face folder */
+  LEFT_KEY,             /* GGUF metadata key */
+  LEFT_TOKENIZER,       /* GGUF key under tokenizer. */
+  LEFT_FIELD,           /* field of config.json */
+  LEFT_OUTER,           /* field of config.json outside text_config, in multimodal models */
+  LEFT_TOKENIZER_FIELD, /* field of tokenizer_config.json */
+  LEFT_FILE,            /* a text file next to the weights */
   LEFT_KINDS
 } leftover_kind;
 

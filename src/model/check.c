@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "model/family.h"
 #include "model/model.h"
+#include "text/text.h"
 
 typedef struct checker {
   rlx_found_fn found;
@@ -32,6 +33,18 @@ static bool is_known(const rlx_file *f, checker *c) {
   return s != RLX_UNSUPPORTED;
 }
 
+/* A vocabulary that cannot represent every byte works, but not all of its input reaches the model. */
+static rlx_status check_bytes(checker *c, const rlx_tokenizer *t) {
+  const char *what;
+  RLX_TRY(text_broken_become(t, &what));
+  if (what)
+    report(c,
+           RLX_FAIL(RLX_UNSUPPORTED,
+                    "bytes that are not UTF-8 become %s: the vocabulary has neither byte tokens nor U+FFFD", what),
+           true);
+  return RLX_OK;
+}
+
 rlx_status rlx_lm_check(const rlx_file *f, rlx_found_fn found, void *user) {
   if (!f) return RLX_FAIL(RLX_INVALID, "rlx_lm_check: the file is NULL");
   checker c = {.found = found, .user = user};
@@ -41,6 +54,7 @@ rlx_status rlx_lm_check(const rlx_file *f, rlx_found_fn found, void *user) {
   if (s) report(&c, s, false);
   if (s != RLX_NO_MEMORY) {
     s = rlx_tokenizer_create(f, &t);
+    if (!s) s = check_bytes(&c, t);
     if (s && s != RLX_NOT_FOUND) report(&c, s, false);
   }
   rlx_tokenizer_destroy(t);

@@ -66,25 +66,9 @@ typedef struct fact {
   char name[96];
 } fact;
 
-/* Lists and objects both become a list with their number of elements. */
-static rlx_meta meta_from_json(const json_t *v) {
-  switch (v ? json_typeof(v) : JSON_NULL) {
-    case JSON_NULL: return (rlx_meta){.kind = RLX_META_NONE};
-    case JSON_TRUE:
-    case JSON_FALSE: return (rlx_meta){.kind = RLX_META_BOOL, .integer = json_is_true(v), .number = json_is_true(v)};
-    case JSON_INTEGER:
-      return (rlx_meta){
-        .kind = RLX_META_INT, .integer = json_integer_value(v), .number = (double)json_integer_value(v)};
-    case JSON_REAL: return (rlx_meta){.kind = RLX_META_FLOAT, .number = json_real_value(v)};
-    case JSON_STRING:
-      return (rlx_meta){.kind = RLX_META_TEXT, .text = json_string_value(v), .n = json_string_length(v)};
-    default: return (rlx_meta){.kind = RLX_META_LIST, .n = json_is_array(v) ? json_array_size(v) : json_object_size(v)};
-  }
-}
-
 static void fact_from_json(lm_reader *r, const char *hf, fact *out) {
   const char *key = "";
-  rlx_meta m = meta_from_json(lm_reader_json(r, hf, &key));
+  rlx_meta m = json_to_meta(lm_reader_json(r, hf, &key));
   snprintf(out->name, sizeof out->name, "config.json's %.*s", (int)strcspn(key, " "), key);
   out->kind = m.kind;
   out->number = m.number;
@@ -432,7 +416,7 @@ static void collect_fields(const lm_reader *r, json_t *object, leftover_kind kin
   const char *name;
   json_t *v;
   json_object_foreach(object, name, v) {
-    if (!is_known(r, name)) leftover_add(&c->left, &(leftover){.kind = kind, .name = name, .value = meta_from_json(v)});
+    if (!is_known(r, name)) leftover_add(&c->left, &(leftover){.kind = kind, .name = name, .value = json_to_meta(v)});
   }
 }
 

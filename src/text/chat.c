@@ -322,9 +322,7 @@ const char *rlx_chat_template_of(const rlx_file *f) {
       m.kind == RLX_META_TEXT) {
     text = (text_span){m.text, m.n};
   } else if (rlx_file_meta_find(f, "tokenizer_config.json", &m) && m.kind == RLX_META_TEXT) {
-    if (json_load_whole((json_text){m.text, m.n}, "tokenizer_config.json", json_max_vocabulary(m.n), JSON_ALLOW_NUL,
-                        &config))
-      return NULL;
+    if (text_load_config((text_span){m.text, m.n}, &config)) return NULL;
     t = template_in(config);
     if (json_is_string(t)) text = (text_span){json_string_value(t), json_string_length(t)};
   }

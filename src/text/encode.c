@@ -507,3 +507,18 @@ rlx_status rlx_tokenizer_encode(const rlx_tokenizer *t, const char *text, size_t
   if (!ids || !n) return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_encode: ids or n is NULL");
   return text_encode_around(t, (text_span){text, bytes}, NULL, 0, flags, ids, n);
 }
+
+rlx_status text_broken_become(const rlx_tokenizer *t, const char **out) {
+  int32_t *ids;
+  size_t n;
+  bool is_unknown = false;
+  *out = NULL;
+  for (size_t i = 0; i < t->n_normals; i++)
+    if (t->normals[i].kind == NORMAL_BERT && t->normals[i].clean) return RLX_OK;
+  RLX_TRY(rlx_tokenizer_encode(t, "\xff", 1, 0, &ids, &n));
+  for (size_t i = 0; i < n; i++) is_unknown |= ids[i] == t->unknown;
+  if (is_unknown) *out = "the unknown token";
+  else if (n == 0) *out = "nothing";
+  rlx_free(ids);
+  return RLX_OK;
+}

@@ -92,6 +92,15 @@ static rlx_status read_scored(reader *r, json_t *vocab) {
   return RLX_OK;
 }
 
+static uint32_t added_flags(const json_t *a) {
+  uint32_t flags = json_is_true(json_object_get(a, "special")) ? TOKEN_CONTROL : TOKEN_ADDED;
+  if (json_is_true(json_object_get(a, "lstrip"))) flags |= TOKEN_LSTRIP;
+  if (json_is_true(json_object_get(a, "rstrip"))) flags |= TOKEN_RSTRIP;
+  if (json_is_true(json_object_get(a, "single_word"))) flags |= TOKEN_WHOLE_WORD;
+  if (json_is_true(json_object_get(a, "normalized"))) flags |= TOKEN_NORMALIZED;
+  return flags;
+}
+
 static rlx_status read_added(reader *r, json_t *added) {
   json_t *a;
   size_t i;
@@ -100,12 +109,27 @@ static rlx_status read_added(reader *r, json_t *added) {
     if (!json_is_string(content)) return RLX_FAIL(RLX_INVALID, "added token %zu has no content", i);
     RLX_TRY(check_id(id, r->d.n_tokens, "added token", json_string_value(content)));
     RLX_TRY(enter(r, (size_t)json_integer_value(id), span_of(content), "added token"));
-    uint32_t flags = json_is_true(json_object_get(a, "special")) ? TOKEN_CONTROL : TOKEN_ADDED;
-    if (json_is_true(json_object_get(a, "lstrip"))) flags |= TOKEN_LSTRIP;
-    if (json_is_true(json_object_get(a, "rstrip"))) flags |= TOKEN_RSTRIP;
-    if (json_is_true(json_object_get(a, "single_word"))) flags |= TOKEN_WHOLE_WORD;
-    if (json_is_true(json_object_get(a, "normalized"))) flags |= TOKEN_NORMALIZED;
-    r->tokens[json_integer_value(id)].flags = flags;
+    r->tokens[json_integer_value(id)].flags = added_flags(a);
+  }
+  return RLX_OK;
+}
+
+/* The flags of tokenizer_config.json, which transformers prefers; the tokens must be those of tokenizer.json. */
+static rlx_status read_configured(reader *r) {
+  json_t *all = json_object_get(r->config, "added_tokens_decoder"), *a;
+  const char *key;
+  json_object_foreach(all, key, a) {
+    json_t *content = json_object_get(a, "content");
+    text_span spelling = span_of(content);
+    double id = -1;
+    bool is_id = rlx_text_to_double(key, strlen(key), &id) && id >= 0 && id < (double)r->d.n_tokens;
+    const text_token *t = is_id ? &r->tokens[(size_t)id] : NULL;
+    if (!spelling.p || !t || t->spelling.n != spelling.n || memcmp(t->spelling.p, spelling.p, spelling.n) != 0)
+      return RLX_FAIL(RLX_UNSUPPORTED,
+                      "tokenizer_config.json's added_tokens_decoder has '%.100s' as token %.20s, "
+                      "which tokenizer.json does not",
+                      spelling.p ? spelling.p : "", key);
+    r->tokens[(size_t)id].flags = added_flags(a);
   }
   return RLX_OK;
 }
@@ -127,7 +151,8 @@ static rlx_status read_tokens(reader *r) {
   else return RLX_FAIL(RLX_INVALID, "the model has no vocab");
   for (size_t i = 0; i < n; i++)
     if (r->is_there[i]) r->tokens[i].flags = 0;
-  return read_added(r, added);
+  RLX_TRY(read_added(r, added));
+  return read_configured(r);
 }
 
 /* Linear search, before the tables exist. */
@@ -358,11 +383,45 @@ static rlx_status read_ends(reader *r) {
   return RLX_OK;
 }
 
+/* Classes of transformers that make their post-processor anew from add_bos_token and add_eos_token. */
+static bool remakes_post_processor(const reader *r) {
+  static const char *const classes[] = {"Llama", "CodeLlama", "Gemma", "Cohere"};
+  const char *name = text_or(r->config, "tokenizer_class", "");
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+    size_t n = strlen(classes[i]);
+    if (strncmp(name, classes[i], n) == 0 && strncmp(name + n, "Tokenizer", 9) == 0) return true;
+  }
+  return false;
+}
+
+/* Whether BOS begins a text, or EOS ends it, by tokenizer_config.json. For other classes it must agree with
+ * tokenizer.json. */
+static rlx_status apply_switch(reader *r, const char *key, bool is_before, int32_t id) {
+  const json_t *v = json_object_get(r->config, key);
+  size_t *n = is_before ? &r->d.n_before : &r->d.n_after;
+  int32_t *list = is_before ? r->before : r->after;
+  if (!v || json_is_null(v)) return RLX_OK;
+  if (!json_is_boolean(v)) return RLX_FAIL(RLX_INVALID, "tokenizer_config.json's %s: expected true or false", key);
+  bool has = id >= 0 && *n && list[is_before ? 0 : *n - 1] == id;
+  if (has == json_is_true(v)) return RLX_OK;
+  if (!remakes_post_processor(r))
+    return RLX_FAIL(RLX_UNSUPPORTED, "tokenizer_config.json's %s is %s, but tokenizer.json %s that token", key,
+                    has ? "false" : "true", has ? "adds" : "does not add");
+  if (id < 0) return RLX_FAIL(RLX_INVALID, "tokenizer_config.json's %s is true, but there is no such token", key);
+  if (!has && *n == MAX_AROUND) return RLX_FAIL(RLX_UNSUPPORTED, "more than %d tokens around a text", MAX_AROUND);
+  if (is_before && has) memmove(list, list + 1, (*n - 1) * sizeof *list);
+  if (is_before && !has) memmove(list + 1, list, *n * sizeof *list);
+  if (!has) list[is_before ? 0 : *n] = id;
+  *n = has ? *n - 1 : *n + 1;
+  return RLX_OK;
+}
+
 /* ---- The reader ---------------------------------------------------------------------------------------------- */
 
 static rlx_status read_all(reader *r, const text_json *j) {
   RLX_TRY(parse(j->tokenizer, "the file", &r->root));
-  RLX_TRY(parse(j->config, "tokenizer_config.json", &r->config));
+  if (j->config.p) RLX_TRY(text_load_config(j->config, &r->config));
+  if (r->config && !json_is_object(r->config)) return RLX_FAIL(RLX_INVALID, "tokenizer_config.json is not an object");
   RLX_TRY(parse(j->model, "config.json", &r->model_config));
   RLX_TRY(parse(j->generation, "generation_config.json", &r->generation));
   r->model = json_object_get(r->root, "model");
@@ -376,7 +435,9 @@ static rlx_status read_all(reader *r, const text_json *j) {
   RLX_TRY(read_decoder(r, json_object_get(r->root, "decoder"), 0));
   RLX_TRY(read_model(r));
   RLX_TRY(read_post(r, json_object_get(r->root, "post_processor"), 0));
-  return read_ends(r);
+  RLX_TRY(read_ends(r));
+  RLX_TRY(apply_switch(r, "add_bos_token", true, r->d.bos));
+  return apply_switch(r, "add_eos_token", false, r->d.eos);
 }
 
 rlx_status text_from_json(const text_json *j, rlx_tokenizer **out) {
@@ -385,6 +446,11 @@ rlx_status text_from_json(const text_json *j, rlx_tokenizer **out) {
   rlx_status s = read_all(&r, j);
   if (s) text_desc_drop_steps(&r.d);
   else s = text_build(&r.d, out);
+  if (!s) s = text_check_config(r.config, r.root, *out);
+  if (s) {
+    rlx_tokenizer_destroy(*out);
+    *out = NULL;
+  }
   rlx_mem_free(r.tokens);
   rlx_mem_free(r.merges);
   rlx_mem_free(r.is_there);

@@ -305,6 +305,10 @@ void text_match_deinit(text_run *r);
  * content as rlx_tokenizer_encode. Ranges are in order. */
 rlx_status text_encode_around(const rlx_tokenizer *t, text_span text, const text_range *content, size_t n_content,
                               unsigned flags, int32_t **ids, size_t *n);
+/* What bytes that are not UTF-8 become in a vocabulary with neither byte tokens nor U+FFFD: "the unknown token", or
+ * "nothing". NULL: they are represented, or the normal form removes them (BERT). */
+rlx_status text_broken_become(const rlx_tokenizer *t, const char **out);
+
 /* The models: a piece to ids. */
 rlx_status text_model_run(text_run *r, text_span piece);
 rlx_status text_merge_piece(text_run *r, text_span piece);
@@ -328,6 +332,12 @@ struct json_t;
 rlx_status text_json_normals(struct json_t *normalizer, text_desc *d);
 rlx_status text_json_splits(struct json_t *pre_tokenizer, text_desc *d);
 
+/* Parses tokenizer_config.json. Integers become reals: transformers writes 10^30 as model_max_length where there is
+ * no limit. */
+rlx_status text_load_config(text_span text, struct json_t **out);
+/* Refuses fields of tokenizer_config.json (NULL: none) that contradict the pipeline of tokenizer.json (`root`), and
+ * unknown ones: json_config.c. */
+rlx_status text_check_config(struct json_t *config, const struct json_t *root, const rlx_tokenizer *t);
 rlx_status text_copy(const char *p, size_t n, char **out); /* NUL-terminated copy */
 bool text_is_end_spelling(text_span s);
 /* Marks the tokens that end generation: by spelling, and those named (-1: none). A matching spelling makes a token a

@@ -346,10 +346,14 @@ static rlx_status write_all(converter *c) {
   return put_facts(c);
 }
 
-static rlx_status load_json(const rlx_file *f, const char *key, json_t **out) {
+static rlx_status load_texts(const rlx_file *f, converter *c) {
+  static const char name[] = "tokenizer.json";
   rlx_meta m;
-  if (!rlx_file_meta_find(f, key, &m) || m.kind != RLX_META_TEXT) return RLX_OK;
-  return json_load_whole((json_text){m.text, m.n}, key, json_max_vocabulary(m.n), JSON_ALLOW_NUL, out);
+  if (rlx_file_meta_find(f, name, &m) && m.kind == RLX_META_TEXT)
+    RLX_TRY(json_load_whole((json_text){m.text, m.n}, name, json_max_vocabulary(m.n), JSON_ALLOW_NUL, &c->root));
+  if (rlx_file_meta_find(f, "tokenizer_config.json", &m) && m.kind == RLX_META_TEXT)
+    RLX_TRY(text_load_config((text_span){m.text, m.n}, &c->config));
+  return RLX_OK;
 }
 
 rlx_status text_to_gguf(const rlx_file *f, size_t n_tokens, rlx_file_writer *w) {
@@ -357,8 +361,7 @@ rlx_status text_to_gguf(const rlx_file *f, size_t n_tokens, rlx_file_writer *w) 
   if (!rlx_file_meta_find(f, "tokenizer.json", &m)) return RLX_FAIL(RLX_UNSUPPORTED, "there is no tokenizer.json");
   converter c = {.f = f, .w = w, .n = n_tokens};
   rlx_status s = rlx_tokenizer_create(f, &c.t);
-  if (!s) s = load_json(f, "tokenizer.json", &c.root);
-  if (!s) s = load_json(f, "tokenizer_config.json", &c.config);
+  if (!s) s = load_texts(f, &c);
   if (!s) s = write_all(&c);
   json_decref(c.root);
   json_decref(c.config);

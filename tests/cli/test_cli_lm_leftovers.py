@@ -679,5 +679,24 @@ def check_of_what_is_no_model_here():
     fails("check", "v.gguf", says="tokenizer.ggml.eos_token_id is string")
 
 
+@test
+def tokenizers_of_a_folder():
+    """tokenizer_config.json has no field that nobody reads; a vocabulary that cannot hold every byte is remarked on."""
+    need_lm()
+    folder("llama")
+    for more, unknown, become in (("\ufffd", None, None), ("?", None, "nothing"), ("?", "?", "the unknown token")):
+        model = {"type": "BPE", "vocab": {k: i for i, k in enumerate(("a", "b", "c", "d", more))}, "merges": [], "unk_token": unknown}
+        pathlib.Path("hf/tokenizer.json").write_text(json.dumps({"model": model}))
+        told = rlx("check", "hf", expect=0).out
+        check((f"remark: bytes that are not UTF-8 become {become}:" if become else "ok") in told and ("remark" in told) == bool(become), told)
+    beside = pathlib.Path("hf/tokenizer_config.json")
+    beside.write_text(json.dumps({"model_max_length": 10**30, "tokenizer_class": "PreTrainedTokenizerFast", "padding_side": "left"}))
+    rlx("check", "hf", expect=0)
+    equal(rlx("tokenize", "hf", stdin=b"aa", expect=0).out.split(), ["0", '"a"', "0", '"a"'])
+    beside.write_text(json.dumps({"a_new_field": 1, "another": "x", "padding_side": "left"}))
+    for command in (("check", "hf"), ("tokenize", "hf")):
+        fails(*command, stdin=b"a", says=("2 items of the file would be ignored: tokenizer_config.json's 'a_new_field' = 1", "'another' = 'x'"))
+
+
 if __name__ == "__main__":
     sys.exit(main())

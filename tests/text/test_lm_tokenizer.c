@@ -86,6 +86,84 @@ TEST(ends_that_the_settings_of_generation_name) {
   CHECK_FAILS(text_from_json(&j, &t), RLX_INVALID, "generation_config.json's eos_token_id is 99");
 }
 
+static rlx_status configured(const char *config, rlx_tokenizer **out) {
+  text_json j = {.tokenizer = {byte_level, strlen(byte_level)}, .config = {config, strlen(config)}};
+  return text_from_json(&j, out);
+}
+
+/* tokenizer_config.json: each field is applied, agrees with tokenizer.json, is harmless, or is refused. */
+TEST(fields_of_the_configuration) {
+  static const char *const fine[] = {
+    "{}",
+    "{\"bos_token\":\"<s>\",\"add_bos_token\":true,\"add_eos_token\":false,\"add_prefix_space\":false}",
+    "{\"model_max_length\":1000000000000000019884624838656,\"padding_side\":\"left\",\"unk_token\":null,\"errors\":\"replace\","
+    "\"clean_up_tokenization_spaces\":true,\"split_special_tokens\":false,\"chat_template\":\"x\",\"anything\":null}",
+    "{\"additional_special_tokens\":[\"<|im_end|>\",{\"content\":\"<s>\"}],\"extra_special_tokens\":{\"a\":\"<s>\"}}",
+    "{\"added_tokens_decoder\":{\"1\":{\"content\":\"<|im_end|>\",\"special\":true}}}",
+    "{\"do_lower_case\":false,\"strip_accents\":null}",
+  };
+  static const struct {
+    const char *config, *says;
+  } bad[] = {
+    {"{\"a_new_field\":1}", "tokenizer_config.json's 'a_new_field' = 1"},
+    {"{\"auto_map\":{\"a\":1}}", "'auto_map' (needs code that comes with the model)"},
+    {"{\"split_special_tokens\":true}", "'split_special_tokens' = true"},
+    {"{\"add_prefix_space\":true}", "add_prefix_space is true, but tokenizer.json puts no blank before a text"},
+    {"{\"do_lower_case\":true}", "do_lower_case is true, but tokenizer.json does not do that"},
+    {"{\"bos_token\":\"<s>\",\"add_bos_token\":false}", "add_bos_token is false, but tokenizer.json adds that token"},
+    {"{\"eos_token\":\"<|im_end|>\",\"add_eos_token\":true}", "add_eos_token is true, but tokenizer.json does not add"},
+    {"{\"add_eos_token\":1}", "add_eos_token: expected true or false"},
+    {"{\"tokenizer_class\":\"LlamaTokenizer\",\"add_eos_token\":true}", "but there is no such token"},
+    {"{\"additional_special_tokens\":[\"<new>\"]}", "has '<new>', which is no added token"},
+    {"{\"extra_special_tokens\":[\"ab\"]}", "has 'ab', which is no added token"},
+    {"{\"extra_special_tokens\":[1]}", "extra_special_tokens: expected tokens"},
+    {"{\"added_tokens_decoder\":{\"14\":{\"content\":\"<new>\"}}}",
+     "has '<new>' as token 14, which tokenizer.json does not"},
+    {"{\"added_tokens_decoder\":{\"3\":{\"content\":\"b\"}}}", "has 'b' as token 3"},
+  };
+  rlx_tokenizer *t;
+  for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+    CHECK_OK(configured(fine[i], &t));
+    CHECK_IDS(t, "ab", RLX_TOKENS_ADD_SPECIAL, 0, 5);
+    rlx_tokenizer_destroy(t);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    rlx_status s = configured(bad[i].config, &t);
+    if (!s || t || !strstr(rlx_message(), bad[i].says)) FAIL("%s: %s", bad[i].config, s ? rlx_message() : "taken");
+  }
+  /* Classes that make their post-processor anew: BOS goes, EOS comes. */
+  CHECK_OK(configured("{\"tokenizer_class\":\"LlamaTokenizerFast\",\"bos_token\":\"<s>\",\"add_bos_token\":false,"
+                      "\"eos_token\":\"<|im_end|>\",\"add_eos_token\":true}",
+                      &t));
+  CHECK_IDS(t, "ab", RLX_TOKENS_ADD_SPECIAL, 5, 1);
+  rlx_tokenizer_destroy(t);
+  /* Flags of an added token: it now takes the blank before it. */
+  CHECK_OK(configured("{\"added_tokens_decoder\":{\"2\":{\"content\":\"hello!\",\"lstrip\":true}}}", &t));
+  CHECK_IDS(t, "a hello!", 0, 3, 2);
+  rlx_tokenizer_destroy(t);
+}
+
+/* What the bytes of broken UTF-8 become where a vocabulary has no tokens for them. */
+TEST(vocabularies_that_lack_bytes) {
+  static const struct {
+    const char *json, *become;
+  } cases[] = {
+    {byte_level, NULL},
+    {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}}", "nothing"},
+    {"{\"model\":{\"type\":\"BPE\",\"unk_token\":\"?\",\"vocab\":{\"a\":0,\"?\":1},\"merges\":[]}}",
+     "the unknown token"},
+    {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"\\ufffd\":1},\"merges\":[]}}", NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    rlx_tokenizer *t;
+    const char *become;
+    CHECK_OK(from(cases[i].json, &t));
+    CHECK_OK(text_broken_become(t, &become));
+    CHECK(cases[i].become ? become && strcmp(become, cases[i].become) == 0 : !become);
+    rlx_tokenizer_destroy(t);
+  }
+}
+
 TEST(back_to_text) {
   rlx_tokenizer *t;
   char *text;
