@@ -16,12 +16,23 @@ typedef struct row {
 static const row known[] = {
 #define ATTRIBUTE(OP, NAME, SINCE, UNTIL) {OP, NAME, SINCE, UNTIL},
 #define HARMLESS(OP, NAME, REASON)
+#define MICROSOFT(OP, NAMES)
 #include "onnx/attributes.def"
 };
 
 static const row harmless[] = {
 #define ATTRIBUTE(OP, NAME, SINCE, UNTIL)
 #define HARMLESS(OP, NAME, REASON) {OP, NAME, 0, 0},
+#define MICROSOFT(OP, NAMES)
+#include "onnx/attributes.def"
+};
+
+static const struct {
+  const char *op, *attributes;
+} microsoft[] = {
+#define ATTRIBUTE(OP, NAME, SINCE, UNTIL)
+#define HARMLESS(OP, NAME, REASON)
+#define MICROSOFT(OP, NAMES) {OP, " " NAMES " "},
 #include "onnx/attributes.def"
 };
 
@@ -42,6 +53,18 @@ static bool is_in(const row *r, int64_t opset) { return opset >= r->since && (!r
 static bool is_harmless(const char *op, const char *attribute) {
   for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
     if (is_of(&harmless[i], op, attribute)) return true;
+  return false;
+}
+
+/* Whether an op of com.microsoft has an attribute that its function reads. An op without a row has none. */
+static bool microsoft_has(const char *op, const char *attribute) {
+  size_t n = strlen(attribute);
+  if (is_harmless(op, attribute)) return true;
+  for (size_t i = 0; i < sizeof microsoft / sizeof *microsoft; i++) {
+    if (*microsoft[i].op != *op || strcmp(microsoft[i].op, op) != 0) continue;
+    for (const char *p = microsoft[i].attributes; n && (p = strstr(p, attribute)); p += n)
+      if (p[-1] == ' ' && p[n] == ' ') return true;
+  }
   return false;
 }
 
@@ -67,7 +90,9 @@ uint32_t onnx_list_foreign(const onnx_node *n, int64_t opset, const onnx_functio
   for (uint32_t i = 0; i < n->n_attributes; i++) {
     const char *name = n->attributes[i].name;
     const row *r = f || *n->domain ? NULL : find(n->op, name);
-    if (f ? function_has(f, name) : *n->domain || (r && is_in(r, opset))) continue;
+    bool is_microsoft = !f && strcmp(n->domain, "com.microsoft") == 0;
+    if (is_microsoft && microsoft_has(n->op, name)) continue;
+    if (!is_microsoft && (f ? function_has(f, name) : *n->domain || (r && is_in(r, opset)))) continue;
     say(out, name, r);
     count++;
   }

@@ -78,8 +78,9 @@ static void refuse_attributes(const rlx_onnx *m, const onnx_node *nodes, uint32_
     uint32_t count = f || onnx_op_find(x->domain, x->op, opset) ? onnx_list_foreign(x, opset, f, &names) : 0;
     r->n += count;
     if (count && r->text.n < MAX_REPORT)
-      rlx_str_add(&r->text, "; node %u '%s': %s (%s %lld) does not have the attribute%s %s", (unsigned)x->number,
-                  x->name, x->op, *x->domain ? x->domain : "ai.onnx", (long long)opset, count == 1 ? "" : "s",
+      rlx_str_add(&r->text, "; node %u '%s': %s (%s %lld)%s the attribute%s %s", (unsigned)x->number, x->name, x->op,
+                  *x->domain ? x->domain : "ai.onnx", (long long)opset,
+                  f || !*x->domain ? " does not have" : ": RLX does not read", count == 1 ? "" : "s",
                   names.v ? names.v : "");
     rlx_str_deinit(&names);
     for (uint32_t k = 0; k < x->n_attributes; k++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "faults.h"
+#include "onnx_case.h"
 #include "onnx_image.h"
 #include "rlx/onnx.h"
 #include "test.h"
@@ -69,6 +70,28 @@ TEST(zeros) {
   CHECK(strstr(t.remarks, "weight 'w': all elements are 0"));
   CHECK_OK(check_model(0, 8, "Relu", "", &t)); /* constants of an algorithm often are */
   CHECK_EQ_INT(t.n_remarks, 0);
+}
+
+/* Ops of com.microsoft have a table as well: the attributes that their functions read. */
+static rlx_status check_case(const char *op, const char *inputs, const char *attributes) {
+  onnx_image f = {0};
+  rlx_onnx *m = NULL;
+  onnx_case(&f, op, 17, inputs, attributes, 1);
+  rlx_status s = rlx_onnx_open_memory(f.v, f.n, NULL, &m);
+  if (!s) s = rlx_onnx_check(m, NULL, NULL);
+  rlx_onnx_close(m);
+  image_free(&f);
+  return s;
+}
+
+TEST(attributes_of_microsoft) {
+  CHECK_OK(check_case("ms:QuickGelu", "f[2]", "alpha=1.5"));
+  CHECK_OK(check_case("ms:MatMulNBits", "f[1,16] u[2,1,8] f[2]", "K=16 N=2 bits=4 block_size=16 accuracy_level=4"));
+  CHECK_FAILS(check_case("ms:QuickGelu", "f[2]", "alpha=1.5 beta=1.0"), RLX_UNSUPPORTED,
+              "QuickGelu (com.microsoft 1): RLX does not read the attribute 'beta'");
+  CHECK_FAILS(check_case("ms:FastGelu", "f[2]", "alpha=1.5 alph=1"), RLX_UNSUPPORTED, "attributes 'alpha', 'alph'");
+  CHECK_FAILS(check_case("ms:MatMulNBits", "f[1,16] u[2,1,8] f[2]", "K=16 N=2 bits=4 block_size=16 weight_prepacked=1"),
+              RLX_UNSUPPORTED, "'weight_prepacked'");
 }
 
 TEST(attributes_that_are_not_read) {

@@ -494,7 +494,7 @@ TEST(attributes_that_are_not_read) {
     {"LSTM", 13, "f[2,1,3] f[1,16,3] f[1,16,4]", "hidden_size=4 layout=1", 1, RLX_UNSUPPORTED, "'layout' (of opsets from 14 on)"},
     {"Upsample", 9, "f[1,1,2] r{1.0,1.0,2.0}", "coordinate_transformation_mode='half_pixel'", 1, RLX_UNSUPPORTED, "'coordinate_transformation_mode'"},
     {"Dropout", 6, "f[2]", "is_test=0", 1, RLX_UNSUPPORTED, "is_test is 0"},
-    {"ms:Attention", 17, "f[1,2,4] f[4,12] f[12]", "num_heads=2 new_thing=1", 1, RLX_UNSUPPORTED, "nobody reads its attribute 'new_thing'"},
+    {"ms:Attention", 17, "f[1,2,4] f[4,12] f[12]", "num_heads=2 new_thing=1", 1, RLX_UNSUPPORTED, "RLX does not read the attribute 'new_thing'"},
     {"ms:EmbedLayerNormalization", 17, "n[1,2] n[1,2] f[3,4] f[3,4] f[3,4] f[4] f[4]", "mask_index_type=1", 2, RLX_UNSUPPORTED, "mask_index_type"},
 
     {"Relu", 5, "f[2]", "consumed_inputs=[0]", 1, RLX_OK, ""},
@@ -510,6 +510,18 @@ TEST(attributes_that_are_not_read) {
     {"BatchNormalization", 17, "f[1,2,2] f[2] f[2] f[2] f[2]", "epsilon=0.01 momentum=0.9 training_mode=0", 1, RLX_OK, ""},
     {"ms:MatMulNBits", 17, "f[1,16] u[2,1,8] f[2]", "K=16 N=2 bits=4 block_size=16 accuracy_level=4", 1, RLX_OK, ""},
     {"ms:Attention", 17, "f[1,2,4] f[4,12] f[12]", "num_heads=2 past_present_share_buffer=0 rotary_embedding_dim=0 do_rotary=0", 1, RLX_OK, ""},
+    {"ms:FusedConv", 17, "f[1,1,4] f[1,1,3]", "activation='LeakyRelu' activation_params=[0.1] auto_pad='NOTSET' pads=[1,1] dilations=[1] group=1 kernel_shape=[3] strides=[1]", 1, RLX_OK, ""},
+    {"ms:FusedGemm", 17, "f[2,3] f[3,2] f[2]", "activation='LeakyRelu' activation_alpha=0.1 alpha=1.0 beta=1.0 transA=0 transB=0", 1, RLX_OK, ""},
+    {"ms:FusedMatMul", 17, "f[2,3] f[3,2]", "alpha=2.0 transA=0 transB=0 transBatchA=0 transBatchB=0", 1, RLX_OK, ""},
+    {"ms:NhwcMaxPool", 17, "u[1,4,4,1]", "kernel_shape=[2,2] strides=[1,1] pads=[0,0,0,0] dilations=[1,1] ceil_mode=0 auto_pad='NOTSET'", 1, RLX_OK, ""},
+    {"ms:QLinearAveragePool", 17, "u[1,1,4,4] r(0.5) u(1) r(0.5) u(1)", "kernel_shape=[2,2] strides=[1,1] pads=[0,0,0,0] ceil_mode=0 channels_last=0 count_include_pad=1 auto_pad='NOTSET'", 1, RLX_OK, ""},
+    {"ms:QLinearSoftmax", 17, "u[2,3] r(0.5) u(1) r(0.5) u(1)", "axis=1 opset=13", 1, RLX_OK, ""},
+    {"ms:QuickGelu", 17, "f[2]", "alpha=1.5", 1, RLX_OK, ""},
+    {"ms:RotaryEmbedding", 17, "f[1,2,4] i[1] f[4,2] f[4,2]", "interleaved=0 is_packed_batching=0 num_heads=0 rotary_embedding_dim=0 scale=1.0", 1, RLX_OK, ""},
+    {"ms:Trilu", 17, "f[2,2]", "upper=0", 1, RLX_OK, ""},
+    {"ms:Pad", 17, "f[2,2] k{0,1,1,0} r(3.0)", "mode='constant'", 1, RLX_OK, ""},
+    {"ms:SkipSimplifiedLayerNormalization", 17, "f[1,2,4] f[1,2,4] f[4]", "epsilon=0.01", 1, RLX_OK, ""},
+    {"ms:MultiHeadAttention", 17, "f[1,2,4] f[1,2,4] f[1,2,4]", "num_heads=2 mask_filter_value=-100.0 scale=0.5 unidirectional=1", 1, RLX_OK, ""},
   };
   CHECK_CASES(cases);
 }
@@ -525,7 +537,7 @@ TEST(one_attribute_too_many) {
     cases[i].attributes = texts[i];
     cases[i].status = RLX_UNSUPPORTED;
     cases[i].part =
-      strncmp(good[i].op, "ms:", 3) ? "does not have the attribute 'surplus'" : "nobody reads its attribute 'surplus'";
+      strncmp(good[i].op, "ms:", 3) ? "does not have the attribute 'surplus'" : "RLX does not read the attribute 'surplus'";
   }
   check_cases(cases, sizeof cases / sizeof *cases);
 }
