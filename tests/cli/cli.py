@@ -1,8 +1,8 @@
-"""What the tests of the rlx command share: calling it, files for it, and a place to run.
+"""Shared by the tests of the rlx command: calling it, files for it, and a folder to run in.
 
-A test is a function marked @test; it stands in an empty folder and fails by raising. Every call of the program is also
-held to what must hold always: no signal, no report of a sanitizer, no hang, one line of error for each thing that is
-wrong, nothing on standard output but the result. A script ends with `sys.exit(main())` and takes
+A test is a function marked @test; it runs in an empty folder and fails by raising. Every call of the program is also
+checked for what must always hold: no signal, no sanitizer report, no hang, one line per error, nothing on standard
+output but the result. A script ends with `sys.exit(main())` and takes
 
   RLX_BUILD_DIR=build/release tests/cli/test_cli_graph.py      or: tests/cli/test_cli_graph.py PROGRAM [PATTERN]
 
@@ -67,7 +67,7 @@ class Result:
 
 
 def strict_json(text, what):
-    """One document, in which there are no numbers that JSON does not have."""
+    """Parses one document; refuses NaN and Infinity, which JSON does not have."""
     def refuse(constant):
         raise AssertionError(f"{what}: a bare {constant} in JSON")
     try:
@@ -77,7 +77,7 @@ def strict_json(text, what):
 
 
 def judge(args, code, out, err):
-    """What holds for every call."""
+    """Checks what must hold for every call."""
     what = f"rlx {' '.join(map(str, args))}"
     check(code is not None and code >= 0, f"{what}: ended by signal {-code if code else code}\n{err}")
     check(not SANITIZER.search(err), f"{what}: {err}")
@@ -109,7 +109,7 @@ def rlx(*args, stdin=None, expect=None, cwd=None, seconds=SECONDS, **how):
 
 
 def fails(*args, says=(), code=1, lines=None, **how):
-    """Runs rlx, which must fail with words that hold each of `says`."""
+    """Runs rlx, which must fail with a message that contains each of `says`."""
     result = rlx(*args, expect=code, **how)
     for part in [says] if isinstance(says, str) else says:
         check(part in result.err, f"rlx {' '.join(map(str, args))}: expected {part!r} in {result.err!r}")
@@ -119,14 +119,14 @@ def fails(*args, says=(), code=1, lines=None, **how):
 
 
 def rlx_json(*args, **how):
-    """Runs rlx --json: one document, and nothing said beside it."""
+    """Runs rlx --json: one document, and nothing on standard error."""
     result = rlx(*args, "--json", expect=0, **how)
     equal(result.err, "", f"rlx {' '.join(map(str, args))} --json: standard error")
     return strict_json(result.out, f"rlx {' '.join(map(str, args))} --json")
 
 
 def file_json(*args, **how):
-    """The same of a command that takes files: the entry of the only one."""
+    """The same for a command that takes files: the entry of the only file."""
     found = rlx_json(*args, **how)
     equal(list(found), ["files"], f"rlx {' '.join(map(str, args))} --json: members")
     equal(len(found["files"]), 1, f"rlx {' '.join(map(str, args))} --json: files")
@@ -143,7 +143,7 @@ def pass_names():
 
 
 def wait_for_handler(process, number):
-    """Until rlx has a handler for this signal, or has ended: before that, the signal would end it as the system does."""
+    """Waits until rlx has a handler for this signal, or has ended: before that, the default action would end it."""
     status = pathlib.Path(f"/proc/{process.pid}/status")
     while process.poll() is None and status.exists():
         caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status.read_text(), re.MULTILINE)
@@ -243,7 +243,7 @@ LINEAR_RESULT = [7.5, 4, 16.5, 10]
 
 
 def random_bytes(n):
-    """Noise, the same each time."""
+    """Reproducible random bytes."""
     x, out = 1, bytearray()
     for _ in range(n):
         x = (x * 6364136223846793005 + 1442695040888963407) % 2**64

@@ -1,4 +1,4 @@
-"""GGUF files for tests, written by hand, and a tiny language model with a vocabulary that any text goes through."""
+"""GGUF files for tests, written byte by byte, and a tiny language model whose vocabulary represents any text."""
 
 import pathlib
 import random
@@ -46,13 +46,13 @@ WORDS = ["▁a", "▁the", "ab", "▁ab", "<|im_start|>", "<|im_end|>"]
 
 
 def tiny_llama(path, seed=1, more=None):
-    """A llama of random weights: what it says is nonsense, and always the same nonsense. more: other metadata."""
+    """A llama of random weights: its text is nonsense but reproducible. more: other metadata."""
     metadata, tensors = tiny_llama_parts(seed)
     return write_gguf(path, {**metadata, **(more or {})}, tensors)
 
 
 def tiny_llama_parts(seed=1):
-    """Its metadata and tensors, for who changes something."""
+    """Its metadata and tensors, for tests that change them."""
     draw = random.Random(seed)
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{b:02X}>" for b in range(256)), *WORDS, "▁", *"abcdefghijklmnopqrstuvwxyz,.!\n"]
     kinds = [2, 3, 3, *[6] * 256, *[1] * 4, 4, 4, *[1] * (len(tokens) - 259 - len(WORDS))]

@@ -1,4 +1,4 @@
-"""Weight files for the tests of the command, made byte by byte, and whether the command knows them at all."""
+"""Weight files for the tests of the command, made byte by byte, and whether this build reads them."""
 
 import json
 import pathlib

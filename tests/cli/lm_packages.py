@@ -1,6 +1,6 @@
-"""Packages that tests of language models compare with, from a Python environment of the tree's own (build/tools).
+"""Packages that the language-model tests compare with, from a Python environment in build/tools.
 
-It is made on first use. What cannot be installed is a reason to skip, not to fail.
+It is created on first use. If a package cannot be installed, the test is skipped.
 """
 
 import importlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rlx eval: values in, results out, and all that can be wrong with them. See cli.py."""
+"""rlx eval: inputs, results, and their errors. See cli.py."""
 
 import os
 import pathlib

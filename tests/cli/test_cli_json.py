@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""--json: one document on standard output whatever happens, of one shape for one file or many, with numbers that JSON has.
+"""--json: exactly one valid document on standard output, in success and failure, of one shape for one file or many.
 
-Every call in every script is held to that by cli.py as well: a failure with --json has one document with "error" in it.
+cli.py checks this for every call in every script as well: a failure with --json has one document with "error" in it.
 """
 
 import json

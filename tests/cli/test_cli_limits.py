@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a command may take: --memory, --time-limit, and what is bounded without them. See cli.py."""
+"""Resource limits of a command: --memory, --time-limit, and the defaults without them. See cli.py."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files beside a model: they lie in its folder, or in Hugging Face's cache of it, and nothing leads out. See cli.py."""
+"""Files next to a model must be inside its folder, or inside Hugging Face's cache of it. See cli.py."""
 
 import json
 import os

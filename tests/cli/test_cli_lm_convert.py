@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rlx convert of a Hugging Face folder to a GGUF as other programs have it: names, metadata, vocabulary, rows. The new file
+"""rlx convert of a Hugging Face folder to a standard GGUF: names, metadata, vocabulary, row order. The new file
 must be the same model, to RLX bit for bit and, where llama-cpp-python is installed, to llama.cpp. See cli.py."""
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rlx info, check and convert: weight files, ours and those of the packages gguf and safetensors. See cli.py."""
+"""rlx info, check and convert on weight files: ours and those of the packages gguf and safetensors. See cli.py."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models and graphs whose numbers are not finite: what generate, perplexity, logits and compare say. See cli.py."""
+"""Models and graphs with non-finite values: messages of generate, perplexity, logits and compare. See cli.py."""
 
 import json
 import pathlib

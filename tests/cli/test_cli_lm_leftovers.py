@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a model file holds and nobody reads: refused by name, or applied. GGUF and Hugging Face folders. See cli.py.
+"""Leftovers: what a model file contains is applied or refused by name. GGUF and Hugging Face folders. See cli.py.
 
-What is applied is held against a llama written out below, in plain Python."""
+What is applied is compared with a llama in plain Python, below."""
 
 import fnmatch
 import json
@@ -681,7 +681,7 @@ def check_of_what_is_no_model_here():
 
 @test
 def tokenizers_of_a_folder():
-    """tokenizer_config.json has no field that nobody reads; a vocabulary that cannot hold every byte is remarked on."""
+    """tokenizer_config.json has no unread field; a vocabulary that cannot represent every byte gets a remark."""
     need_lm()
     folder("llama")
     for more, unknown, become in (("\ufffd", None, None), ("?", None, "nothing"), ("?", "?", "the unknown token")):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The model that ships with RLX, models/shakespeare/shakespeare.gguf: real weights, small enough for every test. See cli.py.
 
-It is part of the repository: where it is missing these tests fail.
+It is part of the repository: if it is missing these tests fail.
 """
 
 import json

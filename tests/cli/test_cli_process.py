@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rlx among other programs: outputs that cannot be written, closed pipes, interrupts, scarce resources. See cli.py."""
+"""rlx as a process: outputs that cannot be written, closed pipes, interrupts, scarce resources. See cli.py."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What would steer a terminal (escapes, controls of one byte or two, directions, ends of lines) in names, metadata, paths and what a model says
-is shown as letters, on standard output and standard error. See cli.py."""
+"""Characters that control a terminal (escapes, controls, direction marks, line ends) are escaped on standard output and
+standard error, in names, metadata, paths and generated text. See cli.py."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How rlx is called: help, short options with their value attached, words that are nearly right. See cli.py."""
+"""Command line usage: help, short options with attached values, suggestions for misspelt words. See cli.py."""
 
 import sys
 

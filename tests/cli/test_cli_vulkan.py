@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which Vulkan driver is found, and what is said where there is none: rlx in environments of its own. See cli.py.
+"""Which Vulkan driver is found, and the message if there is none: rlx in separate environments. See cli.py.
 
 A library is hidden from the program by a file of its name, but not its kind, in front of it in LD_LIBRARY_PATH: the
 dynamic linker takes the first file of a name and gives up where it cannot be loaded.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether what the documents show is so: graphs parse, commands work, examples run. See cli.py."""
+"""Checks what the documents show: graphs parse, commands work, examples run. See cli.py."""
 
 import os
 import re

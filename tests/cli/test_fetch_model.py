@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/fetch_model: what it hands out is what was meant to be fetched, every time it is asked. See cli.py.
+"""tools/fetch_model: what it returns is verified on every call. See cli.py.
 
 The packages are made here, and pip finds them in a folder: nothing is downloaded.
 """
