@@ -123,7 +123,7 @@ static rlx_status check_unchanged(int fd, const char *path, const rlx_stamp *bef
 rlx_status rlx_fd_open(const char *path, int *fd, rlx_stamp *stamp) {
   *fd = -1;
   *stamp = (rlx_stamp){0};
-  if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, found NULL");
+  if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, got NULL");
   int opened = open_again(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
   if (opened < 0) return fail_errno("open", path, errno);
   rlx_status s = rlx_fd_stamp(opened, path, stamp);
@@ -211,7 +211,7 @@ rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *by
 /* Inspects the target: *mode is 0 if it does not exist, else the permissions of that regular file, which are kept. */
 static rlx_status inspect_target(const char *path, mode_t *mode) {
   *mode = 0;
-  if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, found NULL");
+  if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, got NULL");
   struct stat st;
   if (stat(path, &st) == 0) {
     RLX_TRY(require_regular(&st, path));

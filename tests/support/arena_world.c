@@ -1,3 +1,4 @@
+/* The fixture of the arena's contract: see arena_world.h. */
 #include "arena_world.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* A fake device in host memory: see fake_device.h. */
 #include "fake_device.h"
 
 #include <stdio.h>

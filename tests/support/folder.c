@@ -1,4 +1,4 @@
-/* See the header. */
+/* A folder for the files of tests: see folder.h. */
 #include "folder.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Overrides of the lowerings' choices: see gpu_choice.h. */
 #include "gpu_choice.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* See the header. */
+/* Helpers for whole graphs: see graphs.h. */
 #include "graphs.h"
 
 #include <string.h>

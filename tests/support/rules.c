@@ -1,4 +1,4 @@
-/* See the header. */
+/* Tests of ops by a line of text: see rules.h. */
 #include "rules.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* See the header. */
+/* Compares a session with the evaluator: see run_check.h. */
 #include "run_check.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* See the header. */
+/* Mutation of one word of a SPIR-V module: see spirv_change.h. */
 #include "spirv_change.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The unpacked SPIR-V of kernels: see spirv_code.h. */
 #include "spirv_code.h"
 
 #include <stdio.h>
