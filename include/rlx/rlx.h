@@ -867,6 +867,12 @@ typedef struct rlx_watch {
  * call. */
 typedef void (*rlx_found_fn)(void *user, bool is_remark, const char *text);
 
+/* A session's own allocator. Any thread may call the functions, several at a time; they must not call the library. alloc
+ * returns memory that need not be cleared, aligned to `align`, a power of two of at least 16; NULL makes the call fail
+ * with RLX_NO_MEMORY. dealloc gets the same bytes and align as alloc. */
+typedef void *(*rlx_alloc_fn)(void *user, size_t bytes, size_t align);
+typedef void (*rlx_dealloc_fn)(void *user, void *p, size_t bytes, size_t align);
+
 /* A device, host threads, freed device memory kept for reuse, and compiled graphs. Threads: any, at any time. */
 typedef struct rlx_session rlx_session;
 typedef struct rlx_session_desc {
@@ -884,6 +890,13 @@ typedef struct rlx_session_desc {
    * called until the last object made from the session is gone. */
   rlx_log_fn log;
   void *log_user;
+  /* Allocates host memory of the session and of every object made from it, device memory of the CPU included. Both or
+   * neither; NULL: the process's heap. What sessions share (an opened device) and objects made without a session (a
+   * graph) use the heap; what a callback creates during a call uses the session's allocator. The functions may be called
+   * until the last object made from the session is gone. */
+  rlx_alloc_fn alloc;
+  rlx_dealloc_fn dealloc;
+  void *alloc_user;
 } rlx_session_desc;
 #define RLX_SESSION_DESC_INIT RLX_SIZED(rlx_session_desc)
 /* desc may be NULL. Sessions are independent of each other; one session may be used by several threads. It stays alive

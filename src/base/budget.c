@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/mem_source.h"
 
 /* Below this, a call is not checked against the machine's free memory: reading that costs more than the allocation. */
 #define SMALL_BYTES ((int64_t)64 << 20)
@@ -19,6 +20,7 @@ void rlx_budget_begin(rlx_budget *b, const char *call, const rlx_limits *limits,
   *b = (rlx_budget){.outer = innermost, .call = call, .cancel = watch ? watch->cancel : NULL};
   b->user = watch ? watch->user : NULL;
   b->log = rlx_budget_log(&b->log_user); /* inherited from the enclosing call */
+  b->outside = rlx_mem_source_now();
   if (limits) b->limits = *limits;
   if (!b->limits.work) b->limits.work = work;
   b->polled_ns = rlx_now_ns();
@@ -65,6 +67,7 @@ rlx_bytes_text rlx_bytes_print(uint64_t bytes) {
 
 rlx_status rlx_budget_end(rlx_budget *b, rlx_status s) {
   innermost = b->outer;
+  rlx_mem_use(b->outside);
   if (s != RLX_NO_MEMORY && s != RLX_CANCELLED) return s; /* before the message is copied: most calls succeed */
   char cause[512];
   snprintf(cause, sizeof cause, "%.511s", rlx_message());

@@ -31,7 +31,8 @@ typedef struct rlx_budget {
   uint64_t work;                   /* elements visited so far */
   uint64_t deadline_ns, polled_ns; /* polled_ns: when `cancel` was last called */
   rlx_stop_reason stopped;
-  rlx_log_fn log; /* receives what the thread logs during the call; NULL: the function of rlx_set_log */
+  struct rlx_mem_source *outside; /* the thread's allocator before the call */
+  rlx_log_fn log;                 /* receives what the thread logs during the call; NULL: the function of rlx_set_log */
   void *log_user;
 } rlx_budget;
 

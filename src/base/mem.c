@@ -1,9 +1,9 @@
 /* Heap allocation: malloc and relatives with a hook, a counter of live blocks, and the thread's budget.
  *
- * Nothing is stored per block: a pointer from here is an ordinary malloc pointer, and the cost is one relaxed atomic
- * add and the check of the budget (budget.h), which may refuse. The hook and its argument are plain globals, because
- * the contract forbids changing them while other threads allocate. malloc aligns to 16 bytes on every 64-bit
- * platform. */
+ * Nothing is stored per heap block: a pointer from the heap is an ordinary malloc pointer, and the cost is a few relaxed
+ * atomic operations and the check of the budget (budget.h), which may refuse. Blocks of a session's allocator are in a
+ * table (mem_source.h). The hook and its argument are plain globals, because the contract forbids changing them while
+ * other threads allocate. malloc aligns to 16 bytes on every 64-bit platform. */
 #define _DEFAULT_SOURCE /* for madvise */
 #include "base/mem.h"
 
@@ -13,11 +13,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/arith.h"
 #include "base/budget.h"
+#include "base/mem_source.h"
+
+enum { ALIGN = 16 };
 
 static rlx_mem_hook alloc_hook;
 static void *alloc_hook_user;
@@ -37,7 +41,7 @@ static bool may_allocate(size_t bytes, size_t had) {
 }
 
 /* The real size of a block, from the allocator: so charges and refunds balance without a header per block. */
-static size_t block_bytes(void *p) {
+static size_t heap_bytes(void *p) {
 #if defined(__linux__) || defined(__wasi__)
   return malloc_usable_size(p);
 #else
@@ -46,35 +50,57 @@ static size_t block_bytes(void *p) {
 #endif
 }
 
-static void *count_block(void *p) {
-  if (!p) return NULL;
+static void *count_block(void *p, size_t bytes) {
   atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
-  rlx_budget_charge(block_bytes(p));
+  rlx_budget_charge(bytes);
   return p;
+}
+
+static void *count_heap(void *p) { return p ? count_block(p, heap_bytes(p)) : NULL; }
+
+static void *alloc_from(rlx_mem_source *s, size_t bytes, size_t align) {
+  void *p = rlx_mem_source_alloc(s, bytes, align);
+  return p ? count_block(p, bytes ? bytes : 1) : NULL;
 }
 
 void *rlx_mem_alloc(size_t bytes) {
   if (!may_allocate(bytes, 0)) return NULL;
-  return count_block(malloc(bytes ? bytes : 1));
+  rlx_mem_source *s = rlx_mem_source_now();
+  return s ? alloc_from(s, bytes, ALIGN) : count_heap(malloc(bytes ? bytes : 1));
 }
 
 void *rlx_mem_calloc(size_t count, size_t size) {
   size_t bytes;
   if (!rlx_mul_size(count, size, &bytes) || !may_allocate(bytes, 0)) return NULL;
-  return count_block(calloc(bytes ? bytes : 1, 1));
+  rlx_mem_source *s = rlx_mem_source_now();
+  if (!s) return count_heap(calloc(bytes ? bytes : 1, 1));
+  void *p = alloc_from(s, bytes, ALIGN);
+  return p ? memset(p, 0, bytes) : NULL;
+}
+
+/* A block of a source grows by moving, in the source that it is from. */
+static void *realloc_from(void *p, const rlx_mem_piece *old, size_t bytes) {
+  if (!may_allocate(bytes, old->bytes)) return NULL;
+  void *grown = alloc_from(old->source, bytes, old->align);
+  if (!grown) return NULL;
+  memcpy(grown, p, bytes < old->bytes ? bytes : old->bytes);
+  rlx_mem_free(p);
+  return grown;
 }
 
 void *rlx_mem_realloc(void *p, size_t count, size_t size) {
   size_t bytes;
   if (!rlx_mul_size(count, size, &bytes)) return NULL;
   if (!p) return rlx_mem_alloc(bytes);
-  size_t before = block_bytes(p);
+  rlx_mem_piece old;
+  if (rlx_mem_source_has(p, &old)) return realloc_from(p, &old, bytes);
+  size_t before = heap_bytes(p);
   if (!may_allocate(bytes, before)) return NULL;
   /* Never 0: realloc(p, 0) may free the block and return NULL, which here means that the old block stays valid. */
   void *grown = realloc(p, bytes ? bytes : 1);
   if (grown) {
     rlx_budget_refund(before);
-    rlx_budget_charge(block_bytes(grown));
+    rlx_budget_charge(heap_bytes(grown));
   }
   return grown;
 }
@@ -87,12 +113,14 @@ void *rlx_mem_alloc_aligned(size_t bytes, size_t align) {
   if (!may_allocate(bytes, 0)) return NULL;
   void *p = NULL;
   if (align < sizeof(void *)) align = sizeof(void *);
+  rlx_mem_source *s = rlx_mem_source_now();
+  if (s) return alloc_from(s, bytes, align < ALIGN ? ALIGN : align);
   if (bytes >= 2 * LARGE_PAGE && align < LARGE_PAGE) align = LARGE_PAGE;
   if (posix_memalign(&p, align, bytes ? bytes : 1) != 0) return NULL;
 #if defined(MADV_HUGEPAGE)
   if (align >= LARGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE);
 #endif
-  return count_block(p);
+  return count_heap(p);
 }
 
 void rlx_mem_discard(void *p, size_t bytes) {
@@ -109,6 +137,12 @@ void rlx_mem_discard(void *p, size_t bytes) {
 void rlx_mem_free(void *p) {
   if (!p) return;
   atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
-  rlx_budget_refund(block_bytes(p));
+  rlx_mem_piece piece;
+  if (rlx_mem_source_has(p, &piece)) {
+    rlx_budget_refund(piece.bytes);
+    rlx_mem_source_free(p);
+    return;
+  }
+  rlx_budget_refund(heap_bytes(p));
   free(p);
 }

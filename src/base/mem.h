@@ -2,7 +2,8 @@
  *
  * Every allocation goes through these functions, so one hook sees every request. If the hook returns false, the
  * allocation returns NULL as if the machine were out of memory: tests make the Nth allocation fail this way, and count
- * live blocks. Sizes that overflow return NULL as well. */
+ * live blocks. Sizes that overflow return NULL as well. Memory comes from the process's heap, or during a call on a
+ * session that has an allocator, from that (mem_source.h). */
 #ifndef RLX_BASE_MEM_H
 #define RLX_BASE_MEM_H
 

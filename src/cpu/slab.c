@@ -14,6 +14,7 @@
 
 #include "base/arith.h"
 #include "base/mem.h"
+#include "base/mem_source.h"
 
 enum { SLAB_BYTES = 16 << 20, MIN = 32 << 10, MAX = 4 << 20, N_OPEN = 16 };
 
@@ -89,7 +90,8 @@ static bool uses_slab(size_t bytes) { return bytes >= MIN && bytes < MAX; }
 
 void *cpu_slab_alloc(size_t bytes, size_t align, cpu_slab **slab) {
   *slab = NULL;
-  if (!uses_slab(bytes)) return rlx_mem_alloc_aligned(bytes, align);
+  if (!uses_slab(bytes) || rlx_mem_source_now()) /* slabs are shared between sessions; an allocator is not */
+    return rlx_mem_alloc_aligned(bytes, align);
   pthread_mutex_lock(&lock);
   void *p = cut_block(bytes, align, slab);
   pthread_mutex_unlock(&lock);

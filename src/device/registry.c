@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/mem_source.h"
 #include "base/sized.h"
 #include "device/find.h"
 
@@ -113,6 +114,7 @@ rlx_status rlx_device_acquire(const char *name, rlx_device **out) {
   rlx_device_place place;
   RLX_TRY(rlx_device_find(&all_backends, name, &place));
   rlx_status s = RLX_OK;
+  rlx_mem_source *before = rlx_mem_use(NULL); /* it is shared with other sessions */
   rlx_log_lock(&lock);
   open_device *o = open_devices;
   while (o && (!is_same_place(&o->place, &place) || atomic_load(&o->device->is_lost))) o = o->next;
@@ -123,6 +125,7 @@ rlx_status rlx_device_acquire(const char *name, rlx_device **out) {
     *out = o->device;
   }
   rlx_log_unlock(&lock);
+  rlx_mem_use(before);
   if (is_new && !s)
     rlx_log_write(RLX_LOG_INFO, "device %s:%u (%s) opened", place.backend->name, (unsigned)place.index,
                   (*out)->info.name);

@@ -274,16 +274,7 @@ static void lm_free(void *object) {
   rlx_mem_free(lm);
 }
 
-rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
-  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: out is NULL");
-  *out = NULL;
-  if (!desc) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: desc is NULL");
-  rlx_lm_desc own;
-  RLX_TRY_AT(RLX_SIZED_READ("rlx_lm_desc", desc, &own), "rlx_lm_load");
-  RLX_TRY_AT(rlx_switches_check(own.switches), "rlx_lm_load");
-  desc = &own;
-  if (!desc->path) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: the path is NULL");
-  RLX_TRY(rlx_watch_check("rlx_lm_load", &desc->watch));
+static rlx_status load_new(const rlx_lm_desc *desc, rlx_lm **out) {
   uint64_t begin = rlx_now_ns();
   rlx_lm *lm = rlx_new(rlx_lm);
   if (!lm) return RLX_FAIL(RLX_NO_MEMORY, "a model");
@@ -304,6 +295,21 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
   lm->load_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
   *out = lm;
   return RLX_OK;
+}
+
+rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: out is NULL");
+  *out = NULL;
+  if (!desc) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: desc is NULL");
+  rlx_lm_desc own;
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_lm_desc", desc, &own), "rlx_lm_load");
+  RLX_TRY_AT(rlx_switches_check(own.switches), "rlx_lm_load");
+  if (!own.path) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: the path is NULL");
+  RLX_TRY(rlx_watch_check("rlx_lm_load", &own.watch));
+  rlx_mem_source *before = rlx_mem_use(own.session ? own.session->source : NULL);
+  rlx_status s = load_new(&own, out);
+  rlx_mem_use(before);
+  return s;
 }
 
 void rlx_lm_destroy(rlx_lm *lm) {

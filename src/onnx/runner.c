@@ -591,6 +591,23 @@ static rlx_status set_up(rlx_onnx_runner *r, rlx_session *s) {
   return copy_text(r->options.without, &r->without);
 }
 
+static rlx_status runner_make(rlx_session *s, rlx_onnx *m, const rlx_onnx_options *o, rlx_onnx_runner **out) {
+  rlx_onnx_runner *r = rlx_new(rlx_onnx_runner);
+  if (!r) return RLX_FAIL(RLX_NO_MEMORY, "a runner");
+  rlx_status status = rlx_lock_init(&r->lock, "runner", runner_free, r);
+  if (status) {
+    rlx_mem_free(r);
+    return status;
+  }
+  r->options = *o;
+  r->session = rlx_session_retain(s);
+  r->model = onnx_retain(m);
+  status = set_up(r, s);
+  if (status) rlx_onnx_runner_destroy(r);
+  else *out = r;
+  return status;
+}
+
 rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_options *options, rlx_onnx_runner **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_create: out is NULL");
   *out = NULL;
@@ -600,19 +617,9 @@ rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_op
   RLX_TRY_AT(rlx_switches_check(o.switches), "rlx_onnx_runner_create");
   RLX_TRY(rlx_watch_check("rlx_onnx_runner_create", &o.watch));
   RLX_TRY(rlx_session_check(s, "rlx_onnx_runner_create"));
-  rlx_onnx_runner *r = rlx_new(rlx_onnx_runner);
-  if (!r) return RLX_FAIL(RLX_NO_MEMORY, "a runner");
-  rlx_status status = rlx_lock_init(&r->lock, "runner", runner_free, r);
-  if (status) {
-    rlx_mem_free(r);
-    return status;
-  }
-  r->options = o;
-  r->session = rlx_session_retain(s);
-  r->model = onnx_retain(m);
-  status = set_up(r, s);
-  if (status) rlx_onnx_runner_destroy(r);
-  else *out = r;
+  rlx_mem_source *before = rlx_mem_use(s->source);
+  rlx_status status = runner_make(s, m, &o, out);
+  rlx_mem_use(before);
   return status;
 }
 

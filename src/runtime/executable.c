@@ -316,17 +316,19 @@ rlx_status rlx_compile_sharing(rlx_session *s, const rlx_graph *g, const rlx_com
   *out = NULL;
   RLX_TRY_AT(RLX_SIZED_READ("rlx_compile_options", options, &own), "rlx_compile");
   RLX_TRY(check_options(s, g, o));
+  rlx_mem_source *before = rlx_mem_use(s->source);
   int64_t *sizes = rlx_mem_calloc(g->symbols.n, sizeof *sizes);
-  if (!sizes) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of symbols");
   rlx_compile_key key = {.graph = (rlx_graph *)(uintptr_t)g, /* only ever retained */
                          .sizes = sizes,
                          .passes = (char *)(uintptr_t)o->passes,
                          .without = (char *)(uintptr_t)o->without,
                          .switches = o->switches};
-  rlx_status status = rlx_graph_sizes(g, o->bindings, o->n_bindings, sizes);
+  rlx_status status = sizes ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the sizes of symbols");
+  if (!status) status = rlx_graph_sizes(g, o->bindings, o->n_bindings, sizes);
   making m = {s, &key, o->weights, o->states, scratch, o->no_cache, o->plan_only, &o->watch};
   if (!status) status = make(&m, out);
   rlx_mem_free(sizes);
+  rlx_mem_use(before);
   return status;
 }
 
@@ -336,7 +338,10 @@ rlx_status rlx_executable_clone(const rlx_executable *e, rlx_executable **out) {
   if (!e) return RLX_FAIL(RLX_INVALID, "rlx_executable_clone: the executable is NULL");
   RLX_TRY(rlx_session_check(e->session, "rlx_executable_clone"));
   making m = {e->session, &e->key, e->weights, e->states, NULL, e->no_cache, e->plan_only, NULL};
-  RLX_TRY(make(&m, out));
+  rlx_mem_source *before = rlx_mem_use(e->session->source);
+  rlx_status s = make(&m, out);
+  rlx_mem_use(before);
+  RLX_TRY(s);
   atomic_store(&(*out)->draw, atomic_load(&e->draw));
   return RLX_OK;
 }

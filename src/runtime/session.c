@@ -26,7 +26,9 @@ static void session_free(rlx_session *s) {
   rlx_pool_destroy(s->threads);
   rlx_device_release(s->device);
   rlx_cache_deinit(&s->cache);
+  rlx_mem_source *source = s->source;
   rlx_mem_free(s);
+  rlx_mem_source_release(source);
 }
 
 void rlx_session_begin(const rlx_session *s, rlx_budget *b, const char *call, uint64_t work, const rlx_watch *watch) {
@@ -37,6 +39,7 @@ void rlx_session_begin(const rlx_session *s, rlx_budget *b, const char *call, ui
   if (!(l.seconds > 0)) l.seconds = s->limits.seconds;
   rlx_budget_begin(b, call, &l, work, watch);
   rlx_budget_set_log(s->log, s->log_user);
+  rlx_mem_use(s->source);
 }
 
 rlx_session *rlx_session_retain(rlx_session *s) {
@@ -63,15 +66,8 @@ static rlx_status session_fill(rlx_session *s, const rlx_session_desc *d) {
   return RLX_OK;
 }
 
-rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
-  rlx_session_desc own;
-  const rlx_session_desc *d = &own;
-  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_session_create: out is NULL");
-  *out = NULL;
-  RLX_TRY_AT(RLX_SIZED_READ("rlx_session_desc", desc, &own), "rlx_session_create");
-  RLX_TRY(rlx_limits_check("rlx_session_create", &d->limits));
-  if (!(d->limits.seconds >= 0))
-    return RLX_FAIL(RLX_INVALID, "rlx_session_create: limits.seconds is %g", d->limits.seconds);
+/* Its source is the thread's already; on failure it stays the caller's. */
+static rlx_status session_make(const rlx_session_desc *d, rlx_mem_source *source, rlx_session **out) {
   rlx_session *s = rlx_new(rlx_session);
   if (!s) return RLX_FAIL(RLX_NO_MEMORY, "a session");
   rlx_status status = rlx_cache_init(&s->cache, d->cache_bytes);
@@ -83,12 +79,35 @@ rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
   s->process = rlx_process_number();
   s->log = d->log;
   s->log_user = d->log_user;
-  rlx_budget opening; /* limits nothing: it knows the log */
+  status = session_fill(s, d);
+  if (status) {
+    session_free(s);
+    return status;
+  }
+  s->source = source;
+  *out = s;
+  return RLX_OK;
+}
+
+rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
+  rlx_session_desc own;
+  const rlx_session_desc *d = &own;
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_session_create: out is NULL");
+  *out = NULL;
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_session_desc", desc, &own), "rlx_session_create");
+  RLX_TRY(rlx_limits_check("rlx_session_create", &d->limits));
+  if (!(d->limits.seconds >= 0))
+    return RLX_FAIL(RLX_INVALID, "rlx_session_create: limits.seconds is %g", d->limits.seconds);
+  if (!d->alloc != !d->dealloc)
+    return RLX_FAIL(RLX_INVALID, "rlx_session_create: %s is NULL, but not the other", d->alloc ? "dealloc" : "alloc");
+  rlx_mem_source *source = d->alloc ? rlx_mem_source_create(d->alloc, d->dealloc, d->alloc_user) : NULL;
+  if (d->alloc && !source) return RLX_FAIL(RLX_NO_MEMORY, "a session");
+  rlx_budget opening; /* limits nothing: it knows the log and the source */
   rlx_budget_begin(&opening, "rlx_session_create", NULL, 0, NULL);
   rlx_budget_set_log(d->log, d->log_user);
-  status = rlx_budget_end(&opening, session_fill(s, d));
-  if (status) session_free(s);
-  else *out = s;
+  rlx_mem_use(source);
+  rlx_status status = rlx_budget_end(&opening, session_make(d, source, out));
+  if (status) rlx_mem_source_release(source);
   return status;
 }
 

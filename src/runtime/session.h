@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/budget.h"
+#include "base/mem_source.h"
 #include "device/block_pool.h"
 #include "device/registry.h"
 #include "runtime/cache.h"
@@ -23,7 +24,8 @@ struct rlx_session {
   rlx_pool *threads;
   rlx_block_pool *blocks;
   rlx_limits limits;
-  rlx_log_fn log; /* NULL: the process's */
+  rlx_mem_source *source; /* of its memory; NULL: the heap */
+  rlx_log_fn log;         /* NULL: the process's */
   void *log_user;
   rlx_cache cache;                    /* of programs; its lock is that of what follows */
   RLX_ARRAY(rlx_compiled *) compiled; /* those in the cache */
@@ -31,7 +33,7 @@ struct rlx_session {
 };
 
 /* Opens the budget of a call on it: with the watch's limits (which may be NULL), and where that says nothing the session's; what is
- * logged meanwhile goes to the session's log. */
+ * logged meanwhile goes to the session's log, and memory comes from its source. */
 void rlx_session_begin(const rlx_session *s, rlx_budget *b, const char *call, uint64_t work, const rlx_watch *watch);
 rlx_session *rlx_session_retain(rlx_session *s);
 void rlx_session_release(rlx_session *s); /* NULL is fine */

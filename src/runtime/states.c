@@ -52,7 +52,9 @@ static rlx_status get(rlx_states *st, const char *name, const rlx_type *type, rl
 rlx_status rlx_states_get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out) {
   *out = NULL;
   pthread_mutex_lock(&st->lock);
+  rlx_mem_source *before = rlx_mem_use(st->session->source); /* also where another session's executable asks */
   rlx_status s = get(st, name, type, out);
+  rlx_mem_use(before);
   pthread_mutex_unlock(&st->lock);
   return s;
 }
@@ -111,7 +113,9 @@ rlx_status rlx_states_create(rlx_session *s, rlx_states **out) {
   *out = NULL;
   if (!s) return RLX_FAIL(RLX_INVALID, "rlx_states_create: the session is NULL");
   RLX_TRY(rlx_session_check(s, "rlx_states_create"));
+  rlx_mem_source *before = rlx_mem_use(s->source);
   rlx_states *st = rlx_new(rlx_states);
+  rlx_mem_use(before);
   if (!st) return RLX_FAIL(RLX_NO_MEMORY, "states");
   rlx_status status = rlx_mutex_init(&st->lock, false);
   if (status) {

@@ -193,8 +193,10 @@ rlx_status rlx_weights_hold(rlx_weights *w, const char *name, const rlx_graph *r
                             uint32_t layout, rlx_weight_hold *out) {
   *out = (rlx_weight_hold){0};
   pthread_mutex_lock(&w->lock);
+  rlx_mem_source *before = rlx_mem_use(w->session->source); /* also where another session's executable asks */
   rlx_status s = hold(w, name, recipe, type, layout, out);
   if (s) *out = (rlx_weight_hold){0};
+  rlx_mem_use(before);
   pthread_mutex_unlock(&w->lock);
   return s;
 }
@@ -272,7 +274,9 @@ static rlx_status put(rlx_weights *w, const char *name, const rlx_type *type, co
 
 rlx_status rlx_weights_put(rlx_weights *w, const char *name, const rlx_type *type, const rlx_tensor *value) {
   pthread_mutex_lock(&w->lock);
+  rlx_mem_source *before = rlx_mem_use(w->session->source);
   rlx_status s = put(w, name, type, value, true);
+  rlx_mem_use(before);
   atomic_fetch_add(&w->generation, 1); /* also where it failed: a value may be gone */
   pthread_mutex_unlock(&w->lock);
   return s;
@@ -350,7 +354,9 @@ rlx_status rlx_weights_create(rlx_session *s, rlx_weights **out) {
   *out = NULL;
   if (!s) return RLX_FAIL(RLX_INVALID, "rlx_weights_create: the session is NULL");
   RLX_TRY(rlx_session_check(s, "rlx_weights_create"));
+  rlx_mem_source *before = rlx_mem_use(s->source);
   rlx_weights *w = rlx_new(rlx_weights);
+  rlx_mem_use(before);
   if (!w) return RLX_FAIL(RLX_NO_MEMORY, "a weight store");
   rlx_status status = rlx_mutex_init(&w->lock, true);
   if (status) {

@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "base/mem.h"
+#include "base/mem_source.h"
 #include "vulkan/vk.h"
 
 /* ---- chunks ---- */
@@ -111,6 +112,7 @@ rlx_status vk_range_alloc(vk_device *d, vk_heap *h, uint64_t bytes, const char *
   size_t padded;
   if (bytes > SIZE_MAX || !rlx_pad_size((size_t)bytes, VK_RANGE_ALIGN, &padded))
     return RLX_FAIL(RLX_NO_MEMORY, "vulkan: %llu bytes for %s", (unsigned long long)bytes, what);
+  rlx_mem_source *before = rlx_mem_use(NULL); /* chunks are the device's, not a session's */
   rlx_log_lock(&d->memory_lock);
   const bool shares = is_shared(h, padded);
   vk_chunk *c = shares ? h->chunks : NULL;
@@ -129,6 +131,7 @@ rlx_status vk_range_alloc(vk_device *d, vk_heap *h, uint64_t bytes, const char *
     }
   }
   rlx_log_unlock(&d->memory_lock);
+  rlx_mem_use(before);
   return s;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/mem_source.h"
 #include "gpu/spirv.h"
 #include "vulkan/vk.h"
 
@@ -265,6 +266,7 @@ static void keep(vk_device *d, size_t n_new) {
 rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_request *requests, size_t n, size_t *failed) {
   vk_pipelines *p = &d->pipelines;
   job_list l = {.device = d};
+  rlx_mem_source *before = rlx_mem_use(NULL); /* pipelines are the device's, not a session's */
   rlx_trace_begin("vulkan pipelines");
   rlx_log_lock(&p->lock);
   rlx_status s = collect(d, requests, n, &l, failed);
@@ -278,5 +280,6 @@ rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_request *requests, size_t 
   rlx_log_unlock(&p->lock);
   rlx_trace_end("vulkan pipelines");
   rlx_array_deinit(&l.jobs);
+  rlx_mem_use(before);
   return s;
 }

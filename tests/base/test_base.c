@@ -6,7 +6,9 @@
 #include "base/array.h"
 #include "base/bump.h"
 #include "base/log.h"
+#include "base/mem_source.h"
 #include "faults.h"
+#include "own_memory.h"
 #include "test.h"
 
 /* ---- Status -------------------------------------------------------------------------------------------------- */
@@ -101,6 +103,49 @@ TEST(frames_fill_the_buffer_to_its_end) {
 }
 
 /* ---- Memory and arithmetic ----------------------------------------------------------------------------------- */
+
+/* Thousands of blocks of two sources and of the heap, freed in another order than they were made: each goes back to its own. */
+TEST(memory_goes_back_to_its_source) {
+  enum { N = 6000 };
+  static unsigned char *blocks[N];
+  own_memory m[2] = {{0}};
+  size_t live = rlx_mem_live();
+  rlx_mem_source *sources[3] = {NULL};
+  for (int i = 0; i < 2; i++) {
+    sources[i] = rlx_mem_source_create(own_alloc, own_dealloc, &m[i]);
+    CHECK(sources[i]);
+  }
+  for (size_t round = 0; round < 3; round++) {
+    for (size_t i = 0; i < N; i++) {
+      rlx_mem_use(sources[i % 3]);
+      size_t bytes = i % 97;
+      blocks[i] = i % 5 == 0   ? rlx_mem_alloc_aligned(bytes, 256)
+                  : i % 5 == 1 ? rlx_mem_calloc(bytes, 1)
+                               : rlx_mem_alloc(bytes);
+      CHECK(blocks[i] && (i % 5 != 0 || (uintptr_t)blocks[i] % 256 == 0));
+      CHECK(i % 5 != 1 || !bytes || (blocks[i][0] == 0 && blocks[i][bytes - 1] == 0));
+      if (bytes) blocks[i][bytes - 1] = (unsigned char)i;
+    }
+    rlx_mem_use(NULL);
+    CHECK_EQ_INT(atomic_load(&m[0].n_live), N / 3);
+    CHECK_EQ_INT(atomic_load(&m[1].n_live), N / 3);
+    for (size_t i = 0; i < N; i += 2) { /* growing stays where it began */
+      size_t bytes = i % 97;
+      blocks[i] = rlx_mem_realloc(blocks[i], bytes + 50, 1);
+      CHECK(blocks[i] && (!bytes || blocks[i][bytes - 1] == (unsigned char)i));
+    }
+    CHECK_EQ_INT(atomic_load(&m[0].n_live), N / 3);
+    CHECK_EQ_INT(rlx_mem_live(), live + N);
+    for (size_t i = 0; i < N; i++) rlx_mem_free(blocks[i * 7 % N]);
+    CHECK(own_is_whole(&m[0]) && own_is_whole(&m[1]));
+    CHECK_EQ_INT(rlx_mem_live(), live);
+  }
+  rlx_mem_use(sources[0]);
+  m[0].fail_at = 1;
+  CHECK(!rlx_mem_alloc(1) && !rlx_mem_calloc(1, 1) && !rlx_mem_alloc_aligned(1, 64) && !rlx_mem_realloc(NULL, 1, 1));
+  rlx_mem_use(NULL);
+  for (int i = 0; i < 2; i++) rlx_mem_source_release(sources[i]);
+}
 
 TEST(memory_counts_and_refuses) {
   size_t live = rlx_mem_live();

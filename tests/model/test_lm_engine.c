@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "folder.h"
+#include "own_memory.h"
 #include "rlx/experimental.h"
 #include "rlx/lm.h"
 #include "test.h"
@@ -659,6 +661,28 @@ typedef struct patience {
   size_t max;
 } patience;
 static bool has_enough(void *user) { return ((patience *)user)->heard.n >= ((patience *)user)->max; }
+
+/* File, tokenizer, weights, states, programs and sequences are the session's. */
+TEST(a_session_with_an_allocator) {
+  golden g;
+  own_memory m = {0};
+  rlx_session *session, *keeper;
+  rlx_lm *lm = NULL;
+  said s = {0};
+  CHECK_OK(golden_open("llama", &g));
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu"}, &keeper));
+  size_t heap = rlx_mem_live();
+  CHECK_OK(own_session(&m, "cpu", 2, &session));
+  CHECK_OK(load_with((rlx_lm_desc){.session = session, .chunk = 8}, "llama", &lm));
+  rlx_session_destroy(session);
+  CHECK_OK(speak(lm, ids_of(&g.tokens), g.n, N_GREEDY, &s));
+  CHECK(memcmp(s.ids, g.greedy.data, sizeof(int32_t) * N_GREEDY) == 0);
+  CHECK_EQ_INT(rlx_mem_live() - heap, atomic_load(&m.n_live));
+  rlx_lm_destroy(lm);
+  CHECK(own_is_whole(&m));
+  rlx_session_destroy(keeper);
+  golden_close(&g);
+}
 
 TEST(cancelled_within_a_span) {
   golden g;

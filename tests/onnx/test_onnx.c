@@ -4,6 +4,7 @@
 
 #include "faults.h"
 #include "onnx_image.h"
+#include "own_memory.h"
 #include "rlx/onnx.h"
 #include "test.h"
 
@@ -216,6 +217,26 @@ TEST(each_size_is_compiled_once) {
 }
 
 /* Hundreds of sizes with room for a few: results stay right, memory level, and the last sizes are not compiled again. */
+/* The runner's memory is its session's; the model's, which others may use, is not. */
+TEST(a_session_with_an_allocator) {
+  own_memory m = {0};
+  world w = {0};
+  float x[] = {1, -2, 3, 4};
+  simple(&w.f);
+  CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, NULL, &w.model));
+  CHECK_OK(own_session(&m, "cpu", 1, &w.session));
+  size_t heap = rlx_mem_live() - atomic_load(&m.n_live);
+  CHECK_OK(rlx_onnx_runner_create(w.session, w.model, NULL, &w.runner));
+  for (int64_t rows = 1; rows <= 2; rows++)
+    CHECK_OK(rlx_onnx_run(
+      w.runner, &(rlx_named_tensor){"x", {RLX_F32, RLX_DIMS(rows, 2), {x}, (size_t)rows * 2 * sizeof *x}}, 1));
+  CHECK(output_is(w.runner, 0, (const float[]){11, 20, 13, 24}, 4));
+  CHECK(atomic_load(&m.n_live) > 20);
+  CHECK_EQ_INT(rlx_mem_live() - atomic_load(&m.n_live), heap);
+  close_world(&w);
+  CHECK(own_is_whole(&m));
+}
+
 TEST(sizes_beyond_the_budget) {
   enum { SIZES = 400 };
   static float x[2 * SIZES];
