@@ -77,9 +77,9 @@ int main(void) {
   if (!s) s = rlx_executable_report(program, RLX_REPORT_PLAN, RLX_TEXT, &plan);
   if (!s) printf("What runs where:\n%s\nWhat it takes:\n%s\nA token at a time:\n", dispatch, plan);
   if (!s) s = fill(g, program);
-  if (!s) s = rlx_executable_bind(program, "x", x, sizeof x);
-  if (!s) s = rlx_executable_bind(program, "position", &position, sizeof position);
-  if (!s) s = rlx_executable_bind(program, "y", y, sizeof y);
+  if (!s) s = rlx_executable_bind_input(program, "x", x, sizeof x);
+  if (!s) s = rlx_executable_bind_input(program, "position", &position, sizeof position);
+  if (!s) s = rlx_executable_bind_output(program, "y", y, sizeof y);
   for (; position < TOKENS && !s; position++) {
     for (int i = 0; i < WIDTH; i++) x[i] = cosf((float)(i + 7 * position));
     s = rlx_executable_run(program);

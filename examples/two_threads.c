@@ -45,8 +45,8 @@ static rlx_status load(rlx_executable *program) {
 
 static rlx_status bind(worker *w) {
   for (int i = 0; i < BATCH * WIDTH; i++) w->x[i / WIDTH][i % WIDTH] = cosf((float)i);
-  rlx_status s = rlx_executable_bind(w->program, "x", w->x, sizeof w->x);
-  return s ? s : rlx_executable_bind(w->program, "y", w->y, sizeof w->y);
+  rlx_status s = rlx_executable_bind_input(w->program, "x", w->x, sizeof w->x);
+  return s ? s : rlx_executable_bind_output(w->program, "y", w->y, sizeof w->y);
 }
 
 int main(void) {

@@ -991,8 +991,11 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_executable_read(rlx_executable *e, const c
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rlx_tensor *out);
 /* From now on each run reads this input from, or writes this output to, the caller's memory, in the stored type: a run
  * with everything bound allocates nothing. `bytes` must equal the value's, so its sizes must be known. data NULL ends
- * the binding; an input then keeps the value of the last run. If a name is both, it means the input. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_executable_bind(rlx_executable *e, const char *name, void *data, size_t bytes);
+ * the binding; an input then keeps the value of the last run. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_bind_input(rlx_executable *e, const char *name, const void *data,
+                                                            size_t bytes);
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_bind_output(rlx_executable *e, const char *name, void *data,
+                                                             size_t bytes);
 /* After each run, once bound outputs are read, copies the output's bytes inside the device to the input or state of the
  * same type and shape; all feeds at once. output NULL ends the feed of that target. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_feed(rlx_executable *e, const char *output, const char *to);

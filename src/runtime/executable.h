@@ -24,9 +24,9 @@ typedef struct rlx_leaf {
   bool has_value;  /* of an input: written, bound or fed */
   rlx_tensor held; /* where symbols are open: what was written */
   size_t held_cap;
-  bool is_dirty; /* held, and the instance has not seen it */
-  rlx_node here; /* in the graph that runs; 0: nothing needs it */
-  void *bound;   /* the caller's memory, or NULL */
+  bool is_dirty;     /* held, and the instance has not seen it */
+  rlx_node here;     /* in the graph that runs; 0: nothing needs it */
+  const void *bound; /* the caller's memory, or NULL */
   size_t bound_bytes;
   bool is_taken;   /* what the instance has came from there */
   uint32_t fed_by; /* 1 + the output that goes here after a run; 0: none */

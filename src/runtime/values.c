@@ -136,7 +136,7 @@ rlx_status rlx_executable_write(rlx_executable *e, const char *name, const rlx_t
 /* ---- before a run ---- */
 
 static rlx_status upload_bound(rlx_executable *e, const rlx_leaf *l) {
-  rlx_tensor v = {.data = l->bound, .bytes = l->bound_bytes};
+  rlx_tensor v = {.const_data = l->bound, .bytes = l->bound_bytes};
   rlx_type type = leaf_type(e, l, e->sizes);
   v.dtype = type.dtype;
   v.shape = type.shape;
@@ -300,7 +300,7 @@ static rlx_status keep_last(rlx_executable *e, rlx_leaf *l) {
   return s;
 }
 
-static rlx_status bind_input(rlx_executable *e, rlx_leaf *l, void *data, size_t bytes) {
+static rlx_status bind_input(rlx_executable *e, rlx_leaf *l, const void *data, size_t bytes) {
   rlx_type type;
   if (data) {
     RLX_TRY(bound_leaf_type(e, l, &type));
@@ -328,17 +328,22 @@ static rlx_status bind_output(rlx_executable *e, uint32_t output, void *data, si
   return RLX_OK;
 }
 
-rlx_status rlx_executable_bind(rlx_executable *e, const char *name, void *data, size_t bytes) {
-  const char *call = "rlx_executable_bind";
+rlx_status rlx_executable_bind_input(rlx_executable *e, const char *name, const void *data, size_t bytes) {
+  const char *call = "rlx_executable_bind_input";
   RLX_TRY(rlx_enter(e, call));
-  uint32_t output = rlx_result_find(e, name);
   rlx_leaf *l = rlx_leaf_find(e, name);
   rlx_status s;
   if (l && l->op == RLX_OP_input) s = bind_input(e, l, data, bytes);
-  else if (output != UINT32_MAX) s = bind_output(e, output, data, bytes);
   else if (l)
-    s = RLX_FAIL(RLX_INVALID, "%s: '%s' is a %s; inputs and outputs can be bound", call, name,
-                 rlx_op_table_get(l->op)->name);
-  else s = unknown_name(e, call, name, "input or output");
+    s = RLX_FAIL(RLX_INVALID, "%s: expected an input, got %s '%s'", call, rlx_op_table_get(l->op)->name, name);
+  else s = unknown_name(e, call, name, "input");
+  return rlx_leave(e, s);
+}
+
+rlx_status rlx_executable_bind_output(rlx_executable *e, const char *name, void *data, size_t bytes) {
+  const char *call = "rlx_executable_bind_output";
+  RLX_TRY(rlx_enter(e, call));
+  uint32_t output = rlx_result_find(e, name);
+  rlx_status s = output != UINT32_MAX ? bind_output(e, output, data, bytes) : unknown_name(e, call, name, "output");
   return rlx_leave(e, s);
 }

@@ -183,8 +183,8 @@ DEVICE_TEST(bound_memory) {
   float x[3] = {1, 2, 3}, y[3] = {0}, all[4][3];
   CHECK_OK(expr_graph("x: f32[3]; state s: f32[3]", "add(%x, %s)", &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
-  CHECK_OK(rlx_executable_bind(e, "x", x, sizeof x));
-  CHECK_OK(rlx_executable_bind(e, "y", y, sizeof y));
+  CHECK_OK(rlx_executable_bind_input(e, "x", x, sizeof x));
+  CHECK_OK(rlx_executable_bind_output(e, "y", y, sizeof y));
   CHECK_OK(rlx_executable_feed(e, "y", "s"));
   rlx_named_tensor out = {"y", {.data = all, .bytes = sizeof all}};
   CHECK_OK(rlx_executable_repeat(e, 4, &out, 1));

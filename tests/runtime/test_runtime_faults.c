@@ -249,9 +249,9 @@ static rlx_status steady_open(const char *device, uint32_t threads, steady *k) {
   rlx_graph_destroy(g);
   if (!s) s = rlx_executable_write(k->e, "w", VALUE(k->w, 64, 64));
   if (!s) s = rlx_executable_write(k->e, "b", VALUE(k->b, 64));
-  if (!s) s = rlx_executable_bind(k->e, "x", k->x, sizeof k->x);
-  if (!s) s = rlx_executable_bind(k->e, "at", &k->at, sizeof k->at);
-  if (!s) s = rlx_executable_bind(k->e, "y", k->y, sizeof k->y);
+  if (!s) s = rlx_executable_bind_input(k->e, "x", k->x, sizeof k->x);
+  if (!s) s = rlx_executable_bind_input(k->e, "at", &k->at, sizeof k->at);
+  if (!s) s = rlx_executable_bind_output(k->e, "y", k->y, sizeof k->y);
   for (int i = 0; i < 3 && !s; i++) s = rlx_executable_run(k->e);
   return s;
 }

@@ -393,18 +393,20 @@ DEVICE_TEST(bound_memory_is_used_by_every_run) {
   CHECK(g);
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_OK(rlx_executable_write(e, "w", VALUE(w, 2, 3)));
-  CHECK_OK(rlx_executable_bind(e, "x", x, sizeof x));
-  CHECK_OK(rlx_executable_bind(e, "y", y, sizeof y));
+  CHECK_OK(rlx_executable_bind_input(e, "x", x, sizeof x));
+  CHECK_OK(rlx_executable_bind_output(e, "y", y, sizeof y));
   CHECK_OK(rlx_executable_run(e));
   CHECK(y[0] == 1 && y[1] == 5);
   x[0] = 9;
   CHECK_OK(rlx_executable_run(e));
   CHECK(y[0] == 9);
-  CHECK_FAILS(rlx_executable_bind(e, "x", x, sizeof x - 4), RLX_INVALID, "12 bytes");
-  CHECK_FAILS(rlx_executable_bind(e, "w", w, sizeof w), RLX_INVALID, "param");
-  CHECK_FAILS(rlx_executable_bind(e, "z", w, sizeof w), RLX_NOT_FOUND, "'z'");
-  CHECK_OK(rlx_executable_bind(e, "x", NULL, 0));
-  CHECK_OK(rlx_executable_bind(e, "y", NULL, 0));
+  CHECK_FAILS(rlx_executable_bind_input(e, "x", x, sizeof x - 4), RLX_INVALID, "12 bytes");
+  CHECK_FAILS(rlx_executable_bind_input(e, "w", w, sizeof w), RLX_INVALID, "param");
+  CHECK_FAILS(rlx_executable_bind_output(e, "z", w, sizeof w), RLX_NOT_FOUND, "no output 'z'");
+  CHECK_FAILS(rlx_executable_bind_output(e, "x", w, sizeof w), RLX_NOT_FOUND, "no output 'x'");
+  CHECK_FAILS(rlx_executable_bind_input(e, "y", w, sizeof w), RLX_NOT_FOUND, "no input 'y'");
+  CHECK_OK(rlx_executable_bind_input(e, "x", NULL, 0));
+  CHECK_OK(rlx_executable_bind_output(e, "y", NULL, 0));
   x[0] = 1, y[0] = 0;
   CHECK_OK(rlx_executable_run(e)); /* with what the last run had */
   CHECK(y[0] == 0);
@@ -421,18 +423,18 @@ DEVICE_TEST(unbound_inputs_keep_their_value_for_other_sizes) {
   CHECK_OK(expr_graph("x: f32[N,2]; k: f32[2]", "add(%x, %k)", &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_OK(rlx_executable_write(e, "k", VALUE(old, 2)));
-  CHECK_OK(rlx_executable_bind(e, "k", k, sizeof k));
+  CHECK_OK(rlx_executable_bind_input(e, "k", k, sizeof k));
   rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2, 2), {x}, 16}}, out = {"y", {.data = y, .bytes = sizeof y}};
   CHECK_OK(rlx_run(e, &in, 1, &out, 1));
   CHECK(y[0] == 11 && y[3] == 24);
-  CHECK_OK(rlx_executable_bind(e, "k", NULL, 0));
+  CHECK_OK(rlx_executable_bind_input(e, "k", NULL, 0));
   k[0] = k[1] = 0; /* the memory is the caller's again */
   in.tensor = (rlx_tensor){RLX_F32, RLX_DIMS(1, 2), {x}, 8};
   CHECK_OK(rlx_run(e, &in, 1, &out, 1));
   CHECK(y[0] == 11 && y[1] == 22);
   CHECK_OK(rlx_executable_write(e, "k", VALUE(old, 2)));
-  CHECK_OK(rlx_executable_bind(e, "k", k, sizeof k));
-  CHECK_OK(rlx_executable_bind(e, "k", NULL, 0)); /* no run took it: what was written stands */
+  CHECK_OK(rlx_executable_bind_input(e, "k", k, sizeof k));
+  CHECK_OK(rlx_executable_bind_input(e, "k", NULL, 0)); /* no run took it: what was written stands */
   CHECK_OK(rlx_run(e, &in, 1, &out, 1));
   CHECK(y[0] == 8 && y[1] == 9);
   rlx_executable_destroy(e);

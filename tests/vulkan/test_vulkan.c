@@ -460,8 +460,8 @@ TEST(steady_runs_allocate_nothing) {
     OPEN_SESSION(memories[k], 1, &s);
     CHECK_OK(softmax_graph("[32,64]", &g));
     CHECK_OK(rlx_compile(s, g, OPTIONS(.without = "fold,simplify,fuse"), &e));
-    CHECK_OK(rlx_executable_bind(e, "x", x, sizeof x));
-    CHECK_OK(rlx_executable_bind(e, "y", y, sizeof y));
+    CHECK_OK(rlx_executable_bind_input(e, "x", x, sizeof x));
+    CHECK_OK(rlx_executable_bind_output(e, "y", y, sizeof y));
     for (int i = 0; i < 2; i++) CHECK_OK(rlx_executable_run(e));
     vk_counts counts;
     vk_program_counts(e->now->program, &counts);
