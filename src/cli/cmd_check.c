@@ -41,7 +41,7 @@ static void drop_texts(texts *t) {
   for (size_t i = 0; i < t->reported; i++) free(t->v[i]);
 }
 
-static void take_finding(void *user, bool is_remark, const char *text) {
+static void on_finding(void *user, bool is_remark, const char *text) {
   findings *out = user;
   add_text(is_remark ? &out->remarks : &out->wrong, text);
 }
@@ -64,7 +64,7 @@ static rlx_status check_graph(const char *path, findings *out) {
 
 static rlx_status check_onnx(const char *path, findings *out) {
   snprintf(out->format, sizeof out->format, "ONNX");
-  rlx_status s = cli_onnx_check(path, take_finding, out, &out->n_tensors, &out->bytes);
+  rlx_status s = cli_onnx_check(path, on_finding, out, &out->n_tensors, &out->bytes);
   note_end(s, out);
   return s;
 }
@@ -74,10 +74,10 @@ static rlx_status check_weights(const char *path, cli_bar *bar, findings *out) {
   rlx_file *f = NULL;
   rlx_watch watch = {.progress = cli_bar_draw, .user = bar, .limits = cli_limited()->limits};
   rlx_status s = rlx_file_open(path, cli_limited(), &f);
-  if (!s) s = rlx_file_check_each(f, &watch, take_finding, out);
+  if (!s) s = rlx_file_check_each(f, &watch, on_finding, out);
   note_end(s, out);
   if (!out->ended) { /* findings in the data do not hide findings in the rest */
-    rlx_status more = rlx_lm_check(f, take_finding, out);
+    rlx_status more = rlx_lm_check(f, on_finding, out);
     s = s ? s : more;
   }
   if (f) snprintf(out->format, sizeof out->format, "%s", rlx_file_format(f));

@@ -33,7 +33,7 @@ static void json_row(const table *t, const rlx_compare_row *row) {
   putchar('}');
 }
 
-static void take_row(void *user, const rlx_compare_row *row) {
+static void on_row(void *user, const rlx_compare_row *row) {
   table *t = user;
   if (t->task->common.json) json_row(t, row);
   else if (t->task->common.verbose || (!row->ok && !t->task->common.quiet)) print_row(t, row);
@@ -50,7 +50,7 @@ static int compare(const cli_task *task, const cli_model *m, cli_engine *e) {
     cli_json_begin();
     fputs("{\"nodes\":[", stdout);
   }
-  rlx_status s = rlx_executable_compare(e->executable, take_row, &t, &differ);
+  rlx_status s = rlx_executable_compare(e->executable, on_row, &t, &differ);
   int code = cli_check(s, m->path, NULL);
   if (!code && !task->common.json && !task->common.quiet)
     printf("%zu of %zu steps compared (the host ran the others), %u differ\n", t.native, t.rows, differ);

@@ -22,7 +22,7 @@ static void json_row(const tally *t, const rlx_conform_row *row) {
   putchar('}');
 }
 
-static bool take_row(void *user, const rlx_conform_row *row) {
+static bool on_row(void *user, const rlx_conform_row *row) {
   tally *t = user;
   t->n[row->result]++;
   if (t->common->json) {
@@ -52,7 +52,7 @@ static int conform(const cli_common *common, const char *pattern) {
     cli_print_quoted(info.name);
     printf(",\"backend\":\"%s\",\"cases\":[", info.backend);
   }
-  if (!s) s = rlx_conform(session, pattern, take_row, &t);
+  if (!s) s = rlx_conform(session, pattern, on_row, &t);
   rlx_session_destroy(session);
   if (t.is_terminal) fputs("\r\033[K", stderr);
   size_t all = t.n[0] + t.n[1] + t.n[2] + t.n[3], failed = t.n[RLX_CONFORM_FAIL];

@@ -87,7 +87,7 @@ static tolerance tolerance_of(const request *r, rlx_dtype dtype, const double *w
   return t;
 }
 
-static bool near(tolerance t, double got, double want) {
+static bool is_near(tolerance t, double got, double want) {
   if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
   if (isinf(want) || isinf(got)) return want == got;
   return fabs(got - want) <= t.atol + t.rtol * fabs(want);
@@ -98,7 +98,7 @@ static bool same_floats(request *r, const char *name, const rlx_tensor *got, con
   double *a = as_doubles(got), *b = as_doubles(want);
   tolerance t = a && b ? tolerance_of(r, got->dtype, b, n) : (tolerance){0, 0};
   for (size_t i = 0; a && b && i < n; i++) {
-    if (near(t, a[i], b[i])) continue;
+    if (is_near(t, a[i], b[i])) continue;
     if (!wrong++) first = i;
   }
   if (!a || !b) snprintf(r->why, sizeof r->why, "output '%s': %s", name, rlx_message());
@@ -155,7 +155,7 @@ static rlx_status read_all(const char *folder, const char *kind, tensors *out) {
 }
 
 /* Old test data stores bf16 as 16-bit patterns in an integer tensor. */
-static void take_bits(rlx_dtype declared, rlx_tensor *t) {
+static void reinterpret_bf16(rlx_dtype declared, rlx_tensor *t) {
   if (declared != RLX_BF16 || t->dtype != RLX_I32) return;
   for (size_t i = 0, n = count_of(t); i < n; i++) ((uint16_t *)t->data)[i] = (uint16_t)((const int32_t *)t->data)[i];
   t->dtype = RLX_BF16;
@@ -170,13 +170,13 @@ static void name_inputs(const rlx_onnx *m, tensors *in) {
   size_t k = 0;
   for (uint32_t i = 0; i < rlx_onnx_input_count(m) && k < in->n; i++)
     if (!rlx_onnx_input_at(m, i, &v) && (in->n > required || !v.has_default)) {
-      take_bits(v.dtype, &in->v[k].tensor);
+      reinterpret_bf16(v.dtype, &in->v[k].tensor);
       in->v[k++].name = v.name;
     }
   in->n = k;
 }
 
-static verdict take_failure(request *r, rlx_status s) {
+static verdict classify_failure(request *r, rlx_status s) {
   snprintf(r->why, sizeof r->why, "%s", rlx_message());
   return s == RLX_UNSUPPORTED ? SKIPPED : FAILED;
 }
@@ -194,10 +194,10 @@ static verdict run_set(request *r, const rlx_onnx *m, rlx_onnx_runner *runner, c
     const char *name;
     rlx_tensor got;
     s = rlx_onnx_runner_output(runner, i, &name, &got);
-    if (!s) take_bits(got.dtype, &want.v[i].tensor);
+    if (!s) reinterpret_bf16(got.dtype, &want.v[i].tensor);
     if (!s && !same_output(r, name, &got, &want.v[i].tensor)) v = FAILED;
   }
-  if (s) v = take_failure(r, s);
+  if (s) v = classify_failure(r, s);
   tensors_free(&in);
   tensors_free(&want);
   return v;
@@ -227,7 +227,7 @@ static verdict run_case(request *r, const char *folder) {
   rlx_status s = rlx_onnx_open(path, cli_limited(), &m);
   if (!s) list_ops(r, m);
   if (!s) s = rlx_onnx_runner_create(r->session, m, &o, &runner);
-  verdict v = s ? take_failure(r, s) : PASSED;
+  verdict v = s ? classify_failure(r, s) : PASSED;
   int sets = 0;
   for (; v == PASSED; sets++) {
     int n = snprintf(path, sizeof path, "%s/test_data_set_%d", folder, sets);

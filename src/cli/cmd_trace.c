@@ -11,7 +11,7 @@ typedef struct request {
   int64_t warm_up;
 } request;
 
-static bool has_place(const cli_task *t, int *exit_code) {
+static bool has_output_path(const cli_task *t, int *exit_code) {
   const char *out = ((const request *)t)->out;
   if (!out) *exit_code = cli_wrong(t->self, "-o is missing: where should the trace go?");
   else *exit_code = cli_target_check("-o", out, &(cli_reads){t->words.v[0].value, &t->model.inputs}, true);
@@ -43,7 +43,7 @@ static int trace(const cli_task *t, const cli_model *m, cli_engine *e) {
 }
 
 int cli_trace(const cli_command *self, int argc, char **argv) {
-  request r = {.task = {.self = self, .model.seed = 1, .check = has_place, .run = trace}, .warm_up = 1};
+  request r = {.task = {.self = self, .model.seed = 1, .check = has_output_path, .run = trace}, .warm_up = 1};
   const cli_option own[] = {
     {"-o", "FILE", "where the trace goes", CLI_TEXT, &r.out, 0, 0},
     {"--warm-up", "N", "runs before the one that is traced", CLI_NUMBER, &r.warm_up, 0, 1000000},

@@ -63,7 +63,7 @@ static void close_settings(job *j) {
   free(j->logits);
 }
 
-static bool take_id(void *user, int32_t id) {
+static bool on_id(void *user, int32_t id) {
   (void)user;
   (void)id;
   return true;
@@ -83,7 +83,7 @@ static rlx_status sample_tokens(const job *j, const setting *s, double *seconds)
   rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .max_tokens = (uint32_t)j->r->tokens, .ignore_end = true};
   rlx_status status = rlx_lm_truncate(s->lm, 0, 0);
   double begin = cli_seconds();
-  if (!status) status = rlx_lm_generate_ids(s->lm, j->ids, 1, &options, take_id, NULL, NULL);
+  if (!status) status = rlx_lm_generate_ids(s->lm, j->ids, 1, &options, on_id, NULL, NULL);
   *seconds = cli_seconds() - begin;
   return status;
 }

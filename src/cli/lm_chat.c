@@ -46,7 +46,7 @@ static void deinit(conversation *c) {
   free(c->answer);
 }
 
-static void take_text(void *user, const char *text, size_t bytes) {
+static void on_text(void *user, const char *text, size_t bytes) {
   conversation *c = user;
   char *grown = realloc(c->answer, c->bytes + bytes + 1);
   if (!c->is_kept) cli_lm_show(text, bytes);
@@ -80,7 +80,7 @@ static int answer(const request *r, rlx_lm *lm, conversation *c, const char *lin
   options.cancel = cli_lm_is_over;
   if (r->parse_special) options.special = RLX_LM_SPECIAL_PARSE;
   c->bytes = 0;
-  int code = cli_check(rlx_lm_reply(lm, r->name, c->v, c->n, &options, take_text, c, &stats), NULL, NULL);
+  int code = cli_check(rlx_lm_reply(lm, r->name, c->v, c->n, &options, on_text, c, &stats), NULL, NULL);
   free(stops);
   if (!c->is_kept && (!code || c->bytes)) putchar('\n');
   fflush(stdout);

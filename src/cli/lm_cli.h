@@ -33,7 +33,8 @@ typedef struct cli_sampling {
 } cli_sampling;
 /* clang-format off */
 #define CLI_SAMPLING_OPTIONS(o) \
-  {"-n", "N", "tokens at most (0: until the end, or until the context is full)", CLI_NUMBER, &(o).tokens, 0, 16777216}, \
+  {"-n", "N", "tokens at most (0: until the end, or until the context is full)", CLI_NUMBER, \
+   &(o).tokens, 0, 16777216}, \
   cli_setting_option("--temperature", "T", &(o).temperature), \
   cli_setting_option("--top-k", "N", &(o).top_k), \
   cli_setting_option("--top-p", "P", &(o).top_p), \
@@ -41,14 +42,14 @@ typedef struct cli_sampling {
   {"--repeat-penalty", "X", "divide the logits of tokens that came before by X (1: off)", CLI_REAL, &(o).penalty, \
    0, 100}, \
   {"--repeat-last-n", "N", "only those among the last N (0: all)", CLI_NUMBER, &(o).penalty_tokens, 0, 16777216}, \
-  {"--seed", "N", "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", CLI_NUMBER, \
-   &(o).seed, 0, INT64_MAX}, \
+  {"--seed", "N", "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", \
+   CLI_NUMBER, &(o).seed, 0, INT64_MAX}, \
   {"--stop", "TEXT", "end where this text comes; repeat for several", CLI_TEXTS, &(o).stops, 0, 0}, \
   {"--ahead", "N", "tokens drawn before the first of them is shown (0: what pays)", CLI_NUMBER, &(o).ahead, 0, 64}, \
   {"--ignore-end", NULL, "go on past the model's end token", CLI_FLAG, &(o).ignore_end, 0, 0}, \
   {"--shift", NULL, "when the context is full forget the older half and go on", CLI_FLAG, &(o).shift, 0, 0}
 /* clang-format on */
-/* The option of a setting of the library's (rlx_lm_setting_at): its range, its kind and what it does come from there. */
+/* The option for a setting of the library; its range, kind and description come from rlx_lm_setting_at. */
 cli_option cli_setting_option(const char *name, const char *value, void *target);
 #define CLI_SAMPLING_UNSET \
   .top_k = -1, .seed = -1, .temperature = -1, .top_p = -1, .min_p = -1, .penalty = -1, .penalty_tokens = -1

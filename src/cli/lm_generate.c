@@ -26,7 +26,7 @@ typedef struct text_out {
   size_t n;
 } text_out;
 
-static void take_text(void *user, const char *text, size_t bytes) {
+static void on_text(void *user, const char *text, size_t bytes) {
   text_out *o = user;
   if (!o->keep) {
     cli_lm_show(text, bytes);
@@ -74,8 +74,8 @@ static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t byt
   options.cancel = cli_lm_is_over;
   if (r->no_special) options.special = RLX_LM_SPECIAL_TEXT;
   cli_note_interrupts();
-  if (!r->common.json && !r->no_echo && !r->common.quiet) take_text(&out, prompt, bytes);
-  int code = cli_check(rlx_lm_generate(lm, prompt, bytes, &options, take_text, &out, &stats), NULL, NULL);
+  if (!r->common.json && !r->no_echo && !r->common.quiet) on_text(&out, prompt, bytes);
+  int code = cli_check(rlx_lm_generate(lm, prompt, bytes, &options, on_text, &out, &stats), NULL, NULL);
   if (out.failed) code = cli_fail("out of memory");
   if (!code && r->save) code = save(r, lm);
   if (r->common.json && !code) print_json(r, lm, &out, &stats);

@@ -101,7 +101,7 @@ typedef struct totals {
   uint64_t all_elements, all_bytes;
 } totals;
 
-static size_t place_of(const totals *t, const rlx_file_tensor *x) {
+static size_t type_index(const totals *t, const rlx_file_tensor *x) {
   size_t i = x->dtype == RLX_DTYPE_UNKNOWN ? rlx_dtype_count() : x->dtype;
   while (i < MAX_TYPES - 1 && t->of[i].name && strcmp(t->of[i].name, x->type) != 0) i++;
   return i;
@@ -113,7 +113,7 @@ static totals add_up(const rlx_file *f) {
     const rlx_file_tensor *x = rlx_file_tensor_at(f, i);
     uint64_t elements = 1;
     for (int d = 0; d < x->shape.n; d++) elements *= (uint64_t)x->shape.v[d];
-    size_t at = place_of(&t, x);
+    size_t at = type_index(&t, x);
     t.of[at].name = x->type;
     t.of[at].n_tensors++;
     t.of[at].elements += elements;

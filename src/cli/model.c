@@ -47,7 +47,7 @@ static int read_values(const cli_model *m) {
 static bool is_block(rlx_dtype dtype) { return rlx_dtype_describe(dtype)->block_elements > 1; }
 
 /* .npy has no block types: such a param takes its bytes from a u8 array. */
-static void take_as_blocks(const rlx_graph *g, rlx_node n, rlx_tensor *t) {
+static void reinterpret_as_blocks(const rlx_graph *g, rlx_node n, rlx_tensor *t) {
   size_t bytes;
   rlx_dims shape = rlx_node_shape(g, n);
   rlx_dtype dtype = rlx_node_dtype(g, n);
@@ -84,7 +84,7 @@ static rlx_status encode_random(cli_model *m, rlx_node n, const rlx_tensor *floa
   return rlx_quant_encode(dtype, floats->data, blocks, floats->bytes / sizeof(float));
 }
 
-static rlx_status take_random(cli_model *m, rlx_node n) {
+static rlx_status set_random(cli_model *m, rlx_node n) {
   rlx_tensor t;
   rlx_status s = rlx_evaluator_get(m->random, rlx_node_name(m->graph, n), &t);
   if (s) return s;
@@ -109,7 +109,7 @@ static int fill_random(cli_model *m) {
   if (!s && any) s = rlx_evaluator_create(g, &m->random);
   if (!s && m->random) s = rlx_evaluator_run(m->random);
   for (rlx_node n = 1; !s && m->random && n <= rlx_graph_size(m->graph); n++)
-    if (lacks_value(m, n)) s = take_random(m, n);
+    if (lacks_value(m, n)) s = set_random(m, n);
   rlx_graph_destroy(g);
   return cli_check(s, "--random", NULL);
 }
@@ -157,7 +157,7 @@ int cli_model_take(const char *path, rlx_graph *g, const cli_model_options *opti
 int cli_model_bind(cli_model *m) {
   if (m->onnx) return CLI_DONE; /* ONNX graphs have no symbols */
   if (cli_bind(m->path, &m->options->dims, m->values, &m->graph)) return CLI_FAILED;
-  for (rlx_node n = 1; n <= rlx_graph_size(m->graph); n++) take_as_blocks(m->graph, n, &m->values[n]);
+  for (rlx_node n = 1; n <= rlx_graph_size(m->graph); n++) reinterpret_as_blocks(m->graph, n, &m->values[n]);
   return m->options->seed >= 0 ? fill_random(m) : CLI_DONE;
 }
 

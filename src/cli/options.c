@@ -152,7 +152,7 @@ static int report_unknown(const parse *p, const char *word, size_t bytes) {
 }
 
 /* Parses the option at p->at and its value. */
-static int take_option(parse *p) {
+static int parse_option(parse *p) {
   char *word = p->argv[p->at], *equals = word[1] == '-' ? strchr(word, '=') : NULL, *value = equals ? equals + 1 : NULL;
   size_t bytes = equals ? (size_t)(equals - word) : strlen(word);
   const cli_option *o = find_option(p, word, bytes);
@@ -231,7 +231,7 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
       return false;
     }
     if (is_option && strcmp(word, "--") == 0) only_words = true;
-    else if (is_option) *exit_code = take_option(&p);
+    else if (is_option) *exit_code = parse_option(&p);
     else if (!append(words, (cli_word){NULL, word})) *exit_code = cli_fail("out of memory");
   }
   if (*exit_code == CLI_DONE) *exit_code = begin(common);

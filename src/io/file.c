@@ -135,7 +135,7 @@ static rlx_status refuse(const char *path, const unsigned char *head, size_t n) 
   return RLX_FAIL(RLX_INVALID, "'%s' is neither a GGUF nor safetensors%s", path, n ? "" : ": it is empty");
 }
 
-static rlx_status inspect(const char *path, content *out) {
+static rlx_status detect_content(const char *path, content *out) {
   struct stat st;
   unsigned char head[64];
   int fd;
@@ -185,7 +185,7 @@ static rlx_status find_folder(rlx_file *f, const char *path, bool is_folder) {
 
 static rlx_status open_all(rlx_file *f, const char *path, const rlx_watch *watch) {
   content what;
-  RLX_TRY(inspect(path, &what));
+  RLX_TRY(detect_content(path, &what));
   RLX_TRY(find_folder(f, path, what == IS_FOLDER));
   switch (what) {
     case IS_FOLDER: RLX_TRY(file_open_folder(f, path, watch)); break;

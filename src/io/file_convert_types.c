@@ -72,7 +72,7 @@ static bool fits(rlx_dtype type, const rlx_file_tensor *t) {
 }
 
 /* The substitute type: shorter blocks, no fewer bits. */
-static rlx_dtype stand_in(rlx_dtype type, const rlx_file_tensor *t) {
+static rlx_dtype substitute_type(rlx_dtype type, const rlx_file_tensor *t) {
   static const rlx_dtype shorter[] = {RLX_IQ4_NL, RLX_Q5_0, RLX_Q5_1, RLX_Q8_0};
   if (fits(type, t)) return type;
   for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++)
@@ -105,7 +105,7 @@ rlx_status convert_type_of(const convert_types *c, const rlx_file_tensor *t, rlx
   }
   bool is_matrix = t->shape.n >= 2 && (c->options->pure || !is_kept_plain(t->name));
   *wanted = is_matrix ? matrix_type(c, t) : RLX_F32;
-  *out = stand_in(*wanted, t->shape.n ? t : &(rlx_file_tensor){.shape = {.v = {1}, .n = 1}});
+  *out = substitute_type(*wanted, t->shape.n ? t : &(rlx_file_tensor){.shape = {.v = {1}, .n = 1}});
   return RLX_OK;
 }
 

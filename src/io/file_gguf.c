@@ -82,7 +82,7 @@ static rlx_status take(reader *r, size_t bytes, const char *what, uint64_t *out)
 }
 
 /* Parses a text and NUL-terminates it in place: see io/file.h. */
-static rlx_status take_text(reader *r, const char *what, size_t *at) {
+static rlx_status parse_text(reader *r, const char *what, size_t *at) {
   uint64_t n;
   *at = r->at;
   RLX_TRY(take(r, 8, what, &n));
@@ -94,8 +94,8 @@ static rlx_status take_text(reader *r, const char *what, size_t *at) {
   return RLX_OK;
 }
 
-static rlx_status take_name(reader *r, const char *what, size_t *at) {
-  RLX_TRY(take_text(r, what, at));
+static rlx_status parse_name(reader *r, const char *what, size_t *at) {
+  RLX_TRY(parse_text(r, what, at));
   RLX_TRY_AT(file_check_name(what, gguf_text(r->head + *at), gguf_text_bytes(r->head + *at)), "byte %zu", *at);
   return RLX_OK;
 }
@@ -112,7 +112,7 @@ static rlx_status check_count(const reader *r, const char *what, uint64_t n, siz
 
 /* ---- Metadata ------------------------------------------------------------------------------------------------ */
 
-static rlx_status take_type(reader *r, gguf_type *out) {
+static rlx_status parse_type(reader *r, gguf_type *out) {
   uint64_t type;
   *out = GGUF_U8;
   RLX_TRY(take(r, 4, "a value's type", &type));
@@ -123,7 +123,7 @@ static rlx_status take_type(reader *r, gguf_type *out) {
   return RLX_OK;
 }
 
-static rlx_status take_numbers(reader *r, gguf_type type, size_t n) {
+static rlx_status parse_numbers(reader *r, gguf_type type, size_t n) {
   size_t bytes = n * gguf_type_size(type); /* n is bounded by the file size */
   RLX_TRY(need(r, bytes, "a value"));
   for (size_t i = 0; type == GGUF_BOOL && i < n; i++)
@@ -134,19 +134,19 @@ static rlx_status take_numbers(reader *r, gguf_type type, size_t n) {
   return RLX_OK;
 }
 
-static rlx_status take_texts(reader *r, size_t n) {
+static rlx_status parse_texts(reader *r, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t at;
-    RLX_TRY_AT(take_text(r, "a text", &at), "element %zu", i);
+    RLX_TRY_AT(parse_text(r, "a text", &at), "element %zu", i);
     if (i % GGUF_MARK_EVERY == 0 && !rlx_array_push(&r->lists->marks, at)) return no_memory();
   }
   return RLX_OK;
 }
 
-static rlx_status take_list(reader *r, size_t record, int depth);
+static rlx_status parse_list(reader *r, size_t record, int depth);
 
 /* Records of sibling lists are consecutive, before those of lists inside them. */
-static rlx_status take_lists(reader *r, size_t n, int depth) {
+static rlx_status parse_lists(reader *r, size_t n, int depth) {
   gguf_lists *all = r->lists;
   size_t first = all->list.n;
   if (depth + 1 == FILE_MAX_DEPTH)
@@ -156,14 +156,14 @@ static rlx_status take_lists(reader *r, size_t n, int depth) {
     return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d lists, found more at byte %zu", FILE_MAX_LISTS, r->at);
   if (!rlx_array_reserve(&all->list, n)) return no_memory();
   all->list.n += n;
-  for (size_t i = 0; i < n; i++) RLX_TRY(take_list(r, first + i, depth + 1));
+  for (size_t i = 0; i < n; i++) RLX_TRY(parse_list(r, first + i, depth + 1));
   return RLX_OK;
 }
 
-static rlx_status take_list(reader *r, size_t record, int depth) {
+static rlx_status parse_list(reader *r, size_t record, int depth) {
   gguf_list l = {.all = r->lists};
   uint64_t n;
-  RLX_TRY(take_type(r, &l.type));
+  RLX_TRY(parse_type(r, &l.type));
   RLX_TRY(take(r, 8, "a list's length", &n));
   size_t min = l.type == GGUF_STRING ? 8 : l.type == GGUF_ARRAY ? 12 : gguf_type_size(l.type);
   RLX_TRY(check_count(r, "elements of a list", n, min, UINT64_MAX));
@@ -171,27 +171,27 @@ static rlx_status take_list(reader *r, size_t record, int depth) {
   l.at = r->at;
   l.first = l.type == GGUF_STRING ? r->lists->marks.n : r->lists->list.n;
   r->lists->list.v[record] = l;
-  if (l.type == GGUF_STRING) return take_texts(r, l.n);
-  if (l.type == GGUF_ARRAY) return take_lists(r, l.n, depth);
-  return take_numbers(r, l.type, l.n);
+  if (l.type == GGUF_STRING) return parse_texts(r, l.n);
+  if (l.type == GGUF_ARRAY) return parse_lists(r, l.n, depth);
+  return parse_numbers(r, l.type, l.n);
 }
 
-static rlx_status take_value(reader *r, raw_meta *m) {
-  RLX_TRY(take_type(r, &m->type));
+static rlx_status parse_value(reader *r, raw_meta *m) {
+  RLX_TRY(parse_type(r, &m->type));
   m->value = r->at;
-  if (m->type == GGUF_STRING) return take_text(r, "a text", &m->value);
-  if (m->type != GGUF_ARRAY) return take_numbers(r, m->type, 1);
+  if (m->type == GGUF_STRING) return parse_text(r, "a text", &m->value);
+  if (m->type != GGUF_ARRAY) return parse_numbers(r, m->type, 1);
   m->list = r->lists->list.n;
   if (m->list == FILE_MAX_LISTS) return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d lists", FILE_MAX_LISTS);
   if (!rlx_array_push(&r->lists->list, ((gguf_list){.n = 0}))) return no_memory();
-  return take_list(r, m->list, 0);
+  return parse_list(r, m->list, 0);
 }
 
-static rlx_status take_metas(reader *r, uint64_t n) {
+static rlx_status parse_metas(reader *r, uint64_t n) {
   for (uint64_t i = 0; i < n; i++) {
     raw_meta m = {0};
-    RLX_TRY_AT(take_name(r, "a key", &m.key), "key %" PRIu64, i);
-    RLX_TRY_AT(take_value(r, &m), "key '%s'", gguf_text(r->head + m.key));
+    RLX_TRY_AT(parse_name(r, "a key", &m.key), "key %" PRIu64, i);
+    RLX_TRY_AT(parse_value(r, &m), "key '%s'", gguf_text(r->head + m.key));
     if (!rlx_array_push(&r->raws, m)) return no_memory();
   }
   return RLX_OK;
@@ -199,7 +199,7 @@ static rlx_status take_metas(reader *r, uint64_t n) {
 
 /* ---- Tensors ------------------------------------------------------------------------------------------------- */
 
-static rlx_status take_shape(reader *r, rlx_dims *shape) {
+static rlx_status parse_shape(reader *r, rlx_dims *shape) {
   uint64_t n, size;
   RLX_TRY(take(r, 4, "the number of sizes", &n));
   if (n < 1 || n > 4) return RLX_FAIL(RLX_INVALID, "expected 1 to 4 sizes, found %" PRIu64, n);
@@ -212,20 +212,20 @@ static rlx_status take_shape(reader *r, rlx_dims *shape) {
   return RLX_OK;
 }
 
-static rlx_status take_tensor(reader *r, rlx_file_tensor *t) {
+static rlx_status parse_tensor(reader *r, rlx_file_tensor *t) {
   uint64_t type;
-  RLX_TRY(take_shape(r, &t->shape));
+  RLX_TRY(parse_shape(r, &t->shape));
   RLX_TRY(take(r, 4, "a tensor's type", &type));
   RLX_TRY(gguf_tensor_type(type, t));
   return take(r, 8, "a tensor's offset", &t->offset);
 }
 
-static rlx_status take_tensors(reader *r, uint64_t n) {
+static rlx_status parse_tensors(reader *r, uint64_t n) {
   for (uint64_t i = 0; i < n; i++) {
     rlx_file_tensor t = {.part = r->part};
     size_t name;
-    RLX_TRY_AT(take_name(r, "a tensor's name", &name), "tensor %" PRIu64, i);
-    RLX_TRY_AT(take_tensor(r, &t), "tensor '%s'", gguf_text(r->head + name));
+    RLX_TRY_AT(parse_name(r, "a tensor's name", &name), "tensor %" PRIu64, i);
+    RLX_TRY_AT(parse_tensor(r, &t), "tensor '%s'", gguf_text(r->head + name));
     if (!rlx_array_push(&r->names, name) || !rlx_array_push(&r->f->tensors, t)) return no_memory();
   }
   return RLX_OK;
@@ -285,7 +285,7 @@ static rlx_status place_tensors(reader *r) {
 
 /* ---- One file ------------------------------------------------------------------------------------------------ */
 
-static rlx_status take_start(reader *r, uint64_t *n_tensors, uint64_t *n_metas) {
+static rlx_status parse_header(reader *r, uint64_t *n_tensors, uint64_t *n_metas) {
   uint64_t magic, version;
   RLX_TRY(take(r, 4, "the magic", &magic));
   if (memcmp(r->head, "GGUF", 4) != 0) return RLX_FAIL(RLX_INVALID, "expected a GGUF: its first bytes are not 'GGUF'");
@@ -303,7 +303,7 @@ static rlx_status take_start(reader *r, uint64_t *n_tensors, uint64_t *n_metas) 
 }
 
 /* The head does not move any more: converts offsets to pointers. */
-static rlx_status settle(reader *r) {
+static rlx_status resolve_offsets(reader *r) {
   const char *twice;
   unsigned char *head = rlx_mem_realloc(r->head, r->at, 1);
   if (head) r->head = head;
@@ -340,11 +340,11 @@ static rlx_status read_head(reader *r) {
   uint64_t n_tensors, n_metas;
   r->lists = rlx_new(gguf_lists);
   if (!r->lists) return no_memory();
-  RLX_TRY(take_start(r, &n_tensors, &n_metas));
-  RLX_TRY(take_metas(r, n_metas));
+  RLX_TRY(parse_header(r, &n_tensors, &n_metas));
+  RLX_TRY(parse_metas(r, n_metas));
   RLX_TRY(check_count(r, "tensors", n_tensors, MIN_TENSOR, FILE_MAX_TENSORS));
-  RLX_TRY(take_tensors(r, n_tensors));
-  RLX_TRY(settle(r));
+  RLX_TRY(parse_tensors(r, n_tensors));
+  RLX_TRY(resolve_offsets(r));
   RLX_TRY(read_alignment(r, &r->f->parts.v[r->part].alignment));
   return place_tensors(r);
 }
@@ -361,8 +361,8 @@ rlx_status file_parse_values(rlx_file *f, uint32_t part, unsigned char *bytes, s
   file_part *p = &f->parts.v[part];
   reader r = {.f = f, .part = part, .path = p->path, .file_bytes = n_bytes, .head = bytes, .have = n_bytes};
   r.lists = rlx_new(gguf_lists);
-  rlx_status s = r.lists ? take_metas(&r, n) : no_memory();
-  if (!s) s = settle(&r);
+  rlx_status s = r.lists ? parse_metas(&r, n) : no_memory();
+  if (!s) s = resolve_offsets(&r);
   p->head = r.head;
   p->head_bytes = n_bytes;
   p->lists = r.lists;
@@ -401,7 +401,7 @@ static rlx_status read_split(const reader *r, split *out) {
 
 enum { SPLIT_END = 20 }; /* "-00001-of-00003.gguf" */
 
-static bool five_digits(const char *text, uint32_t *out) {
+static bool parse_five_digits(const char *text, uint32_t *out) {
   *out = 0;
   for (int i = 0; i < 5; i++) {
     if (text[i] < '0' || text[i] > '9') return false;
@@ -414,8 +414,8 @@ static split split_of_name(const char *path) {
   split s = {.tensors = -1};
   size_t n = strlen(path);
   const char *end = path + n - (n < SPLIT_END ? n : SPLIT_END);
-  bool ok = n > SPLIT_END && end[0] == '-' && five_digits(end + 1, &s.number) && memcmp(end + 6, "-of-", 4) == 0 &&
-            five_digits(end + 10, &s.count) && strcmp(end + 15, ".gguf") == 0;
+  bool ok = n > SPLIT_END && end[0] == '-' && parse_five_digits(end + 1, &s.number) &&
+            memcmp(end + 6, "-of-", 4) == 0 && parse_five_digits(end + 10, &s.count) && strcmp(end + 15, ".gguf") == 0;
   return ok && s.number >= 1 && s.number <= s.count ? s : (split){.tensors = -1};
 }
 

@@ -120,7 +120,7 @@ static void skip_string(json_walk *w) {
   if (w->at < w->end) w->at++;
 }
 
-static rlx_status take_string(json_walk *w, json_t **out) {
+static rlx_status parse_string(json_walk *w, json_t **out) {
   skip_blanks(w);
   if (w->at == w->end || *w->at != '"') return expected(w, "a name in quotes");
   json_text text = {.v = w->at};
@@ -145,7 +145,7 @@ static void skip_value(json_walk *w) {
   }
 }
 
-static rlx_status take_value(json_walk *w, json_text *value) {
+static rlx_status scan_value(json_walk *w, json_text *value) {
   skip_blanks(w);
   value->v = w->at;
   skip_value(w);
@@ -153,10 +153,10 @@ static rlx_status take_value(json_walk *w, json_text *value) {
   return value->n ? RLX_OK : expected(w, "a value");
 }
 
-static rlx_status take_member(json_walk *w, json_t **key, json_text *value) {
-  RLX_TRY(take_string(w, key));
+static rlx_status scan_member(json_walk *w, json_t **key, json_text *value) {
+  RLX_TRY(parse_string(w, key));
   if (!accept(w, ':')) return expected(w, "':'");
-  return take_value(w, value);
+  return scan_value(w, value);
 }
 
 /* Whether another member or element follows; at the end, checks that nothing follows the bracket. */
@@ -185,7 +185,7 @@ rlx_status json_walk_next(json_walk *w, json_t **key, json_text *value) {
   *value = (json_text){0};
   RLX_TRY(step(w, '{', '}', &has_more));
   if (!has_more) return RLX_OK;
-  rlx_status s = take_member(w, key, value);
+  rlx_status s = scan_member(w, key, value);
   if (s) {
     json_decref(*key);
     *key = NULL;
@@ -197,7 +197,7 @@ rlx_status json_walk_element(json_walk *w, json_text *value) {
   bool has_more;
   *value = (json_text){0};
   RLX_TRY(step(w, '[', ']', &has_more));
-  return has_more ? take_value(w, value) : RLX_OK;
+  return has_more ? scan_value(w, value) : RLX_OK;
 }
 
 rlx_meta json_to_meta(const json_t *v) {

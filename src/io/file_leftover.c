@@ -96,7 +96,7 @@ static const char *need_of(const leftovers *all, const leftover *one) {
   return NULL;
 }
 
-static void say_value(rlx_str *s, const rlx_meta *v) {
+static void add_value(rlx_str *s, const rlx_meta *v) {
   switch (v->kind) {
     case RLX_META_BOOL: rlx_str_add(s, " = %s", v->integer ? "true" : "false"); return;
     case RLX_META_INT: rlx_str_add(s, " = %lld", (long long)v->integer); return;
@@ -115,7 +115,7 @@ void leftover_add(leftovers *all, const leftover *one) {
   if (all->text.n >= MAX_REPORT) return;
   const char *need = need_of(all, one);
   rlx_str_add(&all->text, "%s%s '%.100s'", all->text.n ? ", " : "", words[one->kind], one->name);
-  say_value(&all->text, &one->value);
+  add_value(&all->text, &one->value);
   if (need) rlx_str_add(&all->text, " (needs %s)", need);
   if (all->text.n >= MAX_REPORT) rlx_str_add(&all->text, ", ..");
 }

@@ -131,7 +131,7 @@ void file_drop_lists(rlx_file *f) {
   }
 }
 
-static bool by_hand(const rlx_meta *list, size_t i, rlx_meta *out) {
+static bool element_of_caller(const rlx_meta *list, size_t i, rlx_meta *out) {
   const rlx_meta *elements = list->opaque;
   bool has_it = elements && i < list->n;
   *out = has_it ? elements[i] : (rlx_meta){0};
@@ -141,7 +141,7 @@ static bool by_hand(const rlx_meta *list, size_t i, rlx_meta *out) {
 bool rlx_meta_element(const rlx_meta *list, size_t i, rlx_meta *out) {
   if (!out) return false;
   const char *key = list ? list->key : NULL; /* `out` may be `list` */
-  if (list && list->kind == RLX_META_LIST && !list->type) return by_hand(list, i, out);
+  if (list && list->kind == RLX_META_LIST && !list->type) return element_of_caller(list, i, out);
   const gguf_list *l = list && list->kind == RLX_META_LIST ? list->opaque : NULL;
   *out = (rlx_meta){.key = key};
   if (!l || i >= l->n) return false;

@@ -61,7 +61,7 @@ static rlx_status check_state(const rlx_file_writer *w, bool may_have_begun) {
   return RLX_OK;
 }
 
-static rlx_status keep_name(rlx_file_writer *w, const char *what, const char *name, const char **out) {
+static rlx_status copy_name(rlx_file_writer *w, const char *what, const char *name, const char **out) {
   *out = NULL;
   if (!name) return RLX_FAIL(RLX_INVALID, "%s is NULL", what);
   RLX_TRY(file_check_name(what, name, strlen(name)));
@@ -74,7 +74,7 @@ rlx_status rlx_file_writer_meta(rlx_file_writer *w, const rlx_meta *m) {
   RLX_TRY(check_state(w, false));
   if (!m) return RLX_FAIL(RLX_INVALID, "rlx_file_writer_meta: the value is NULL");
   if (w->keys.n == FILE_MAX_METAS) return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d keys", FILE_MAX_METAS);
-  RLX_TRY(keep_name(w, "a key", m->key, &key));
+  RLX_TRY(copy_name(w, "a key", m->key, &key));
   size_t before = w->metas.n;
   rlx_status s = w->format->add_meta(w, m);
   if (!s && w->metas.failed) s = no_memory(key);
@@ -104,7 +104,7 @@ rlx_status rlx_file_writer_tensor(rlx_file_writer *w, const char *name, rlx_dtyp
   RLX_TRY(check_state(w, false));
   if (w->tensors.n == FILE_MAX_TENSORS)
     return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d tensors", FILE_MAX_TENSORS);
-  RLX_TRY(keep_name(w, "a tensor's name", name, &t.name));
+  RLX_TRY(copy_name(w, "a tensor's name", name, &t.name));
   rlx_status s = rlx_tensor_bytes(dtype, shape, &t.bytes);
   if (!s) s = w->format->check_tensor(&t);
   if (!s && !rlx_array_push(&w->tensors, t)) s = no_memory(name);

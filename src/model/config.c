@@ -76,7 +76,7 @@ static void fact_from_json(lm_reader *r, const char *hf, fact *out) {
 }
 
 /* Some writers store one number per layer. If all are equal, the list stands for that number. */
-static void settle_list(const rlx_meta *list, rlx_meta *out) {
+static void collapse_list(const rlx_meta *list, rlx_meta *out) {
   rlx_meta first, other;
   if (!rlx_meta_element(list, 0, &first) || (first.kind != RLX_META_INT && first.kind != RLX_META_FLOAT)) return;
   for (size_t i = 1; i < list->n; i++)
@@ -98,7 +98,7 @@ static void fact_from_gguf(lm_reader *r, const char *gguf, fact *out) {
   snprintf(out->name, sizeof out->name, "%s.%s", r->prefix, gguf ? gguf : "");
   mark_words(r, gguf);
   if (!gguf || !rlx_file_meta_find(r->file, out->name, &m)) return;
-  if (m.kind == RLX_META_LIST) settle_list(&m, &m);
+  if (m.kind == RLX_META_LIST) collapse_list(&m, &m);
   if (m.kind == RLX_META_TEXT && strlen(m.text) != m.n)
     lm_reader_fail(r, RLX_INVALID, "%s holds a NUL after '%.60s'", out->name, m.text);
   if (m.kind == RLX_META_TEXT && !r->is_gguf) read_text(&m);

@@ -114,8 +114,8 @@ rlx_status lm_generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_
  * have one token. */
 uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room);
 
-/* penalty.c: whether options request a repetition penalty; for a program with one, sets row `row` of its state to the tokens
- * of a sequence (NULL: none). */
+/* penalty.c: whether options request a repetition penalty; for a program with one, sets row `row` of its state to the
+ * tokens of a sequence (NULL: none). */
 bool lm_has_penalty(const rlx_lm_options *o);
 rlx_status lm_check_penalty(const char *name, double v); /* its range; the message begins with `name` */
 rlx_status lm_write_seen(rlx_lm *lm, lm_program *p, uint32_t row, const lm_sequence *q);

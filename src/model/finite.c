@@ -61,7 +61,7 @@ static void note_weight(search *s, rlx_node node) {
   }
 }
 
-static void look(void *user, rlx_node node, const rlx_tensor *value) {
+static void observe(void *user, rlx_node node, const rlx_tensor *value) {
   search *s = user;
   if (s->out->found) return;
   note_weight(s, node);
@@ -82,7 +82,7 @@ static void look(void *user, rlx_node node, const rlx_tensor *value) {
 static rlx_status run_again(lm_program *p, finding *out) {
   search s = {.out = out, .graph = rlx_executable_graph(p->executable)};
   RLX_TRY(rlx_executable_arena(p->executable, &s.arena));
-  RLX_TRY(rlx_executable_observe(p->executable, look, &s));
+  RLX_TRY(rlx_executable_observe(p->executable, observe, &s));
   rlx_status status = rlx_executable_run(p->executable);
   rlx_status ended = rlx_executable_observe(p->executable, NULL, NULL);
   return status ? status : ended;

@@ -100,7 +100,7 @@ typedef struct shape_text {
   char v[128];
 } shape_text;
 
-static shape_text say_shape(const rlx_dims *d) {
+static shape_text shape_to_text(const rlx_dims *d) {
   shape_text t = {"["};
   size_t n = 1;
   for (int i = 0; i < d->n && n < sizeof t.v - 24; i++)
@@ -148,8 +148,8 @@ static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i,
   const rlx_file_tensor *t = s->from[i];
   rlx_dims want = shape_in_file(c, s->spec, is_stacked);
   if (!same_sizes(&t->shape, &want))
-    return RLX_FAIL(RLX_INVALID, "tensor '%s' is %s; by the configuration it is %s", t->name, say_shape(&t->shape).v,
-                    say_shape(&want).v);
+    return RLX_FAIL(RLX_INVALID, "tensor '%s' is %s; by the configuration it is %s", t->name,
+                    shape_to_text(&t->shape).v, shape_to_text(&want).v);
   if (!is_weight_type(t->dtype))
     return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; weights are f32, f16, bf16 or blocks", t->name,
                     rlx_dtype_describe(t->dtype)->name);
@@ -164,7 +164,7 @@ static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i,
   return RLX_OK;
 }
 
-static void note_strange(resolver *r, const rlx_file_tensor *t) {
+static void note_unsupported(resolver *r, const rlx_file_tensor *t) {
   r->n_unsupported++;
   if (r->unsupported.n < MAX_REPORT)
     rlx_str_add(&r->unsupported, "%s'%s' is %s", r->unsupported.n ? ", " : "", t->name, t->type);
@@ -191,7 +191,7 @@ static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t laye
   for (size_t i = 0; i < s->n_from; i++) {
     s->from[i] = find_part(r, pattern, layer, (uint32_t)i);
     if (s->from[i]) r->is_taken[s->from[i] - rlx_file_tensor_at(r->m->file, 0)] = true;
-    if (s->from[i] && s->from[i]->dtype == RLX_DTYPE_UNKNOWN) note_strange(r, s->from[i]);
+    if (s->from[i] && s->from[i]->dtype == RLX_DTYPE_UNKNOWN) note_unsupported(r, s->from[i]);
     if (!s->from[i] || s->from[i]->dtype == RLX_DTYPE_UNKNOWN) {
       s->from = NULL;
       return RLX_OK;
@@ -250,13 +250,13 @@ static rlx_status check_no_more_layers(resolver *r, const lm_tensor *spec) {
 }
 
 /* Without a vocabulary size in the configuration, the rows of the token embedding give it. */
-static rlx_status settle_vocabulary(resolver *r) {
+static rlx_status infer_vocabulary(resolver *r) {
   lm_config *c = &r->m->config;
   const lm_tensor *spec = &c->family->tensors[0]; /* always the token embedding */
   const rlx_file_tensor *t = c->is_hf ? find_hf(r, spec->hf, 0, 0) : rlx_file_tensor_find(r->m->file, spec->name);
   if (c->vocabulary || !t) return RLX_OK;
   if (t->shape.n != 2 || t->shape.v[0] < 1 || t->shape.v[0] > LM_MAX_SIZE)
-    return RLX_FAIL(RLX_INVALID, "tensor '%s' is %s; expected [vocabulary, %lld]", t->name, say_shape(&t->shape).v,
+    return RLX_FAIL(RLX_INVALID, "tensor '%s' is %s; expected [vocabulary, %lld]", t->name, shape_to_text(&t->shape).v,
                     (long long)c->width);
   c->vocabulary = t->shape.v[0];
   return RLX_OK;
@@ -264,7 +264,7 @@ static rlx_status settle_vocabulary(resolver *r) {
 
 static rlx_status resolve_all(resolver *r) {
   const lm_config *c = &r->m->config;
-  RLX_TRY(settle_vocabulary(r));
+  RLX_TRY(infer_vocabulary(r));
   if ((uint64_t)c->layers > rlx_file_tensor_count(r->m->file))
     return RLX_FAIL(RLX_INVALID, "the configuration has %lld layers, but the file only %u tensors",
                     (long long)c->layers, (unsigned)rlx_file_tensor_count(r->m->file));

@@ -64,7 +64,7 @@ static rlx_status find_start(conversation *c, size_t *start) {
 }
 
 /* *dropped: the number of messages left out. */
-static rlx_status fit(conversation *c, size_t *dropped) {
+static rlx_status fit_context(conversation *c, size_t *dropped) {
   lm_sequence *q = &c->lm->sequences[c->options->sequence];
   *dropped = 0;
   RLX_TRY(encode_from(c, c->head));
@@ -80,7 +80,7 @@ static rlx_status fit(conversation *c, size_t *dropped) {
 static rlx_status reply(conversation *c, rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
   lm_sequence *q = &c->lm->sequences[c->options->sequence];
   size_t same = 0, dropped;
-  RLX_TRY(fit(c, &dropped));
+  RLX_TRY(fit_context(c, &dropped));
   if (c->options->shift && c->n_ids >= c->lm->context)
     return RLX_FAIL(RLX_INVALID,
                     "the last message and what comes with it have %zu tokens: the context holds %u, an answer included",

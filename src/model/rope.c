@@ -88,7 +88,7 @@ static void scale_yarn(lm_reader *r, lm_config *c, const yarn *y) {
   c->attention_scale = y->attention * y->attention / sqrt((double)c->head);
 }
 
-static double usual_growth(double factor, double by) { return factor <= 1 ? 1 : 0.1 * by * log(factor) + 1; }
+static double default_attention_scale(double factor, double by) { return factor <= 1 ? 1 : 0.1 * by * log(factor) + 1; }
 
 static void read_hf_yarn(lm_reader *r, lm_config *c, const json_t *set) {
   yarn y = {.factor = number_at(r, set, "factor", 1),
@@ -96,13 +96,13 @@ static void read_hf_yarn(lm_reader *r, lm_config *c, const json_t *set) {
             .fast = number_at(r, set, "beta_fast", 32),
             .slow = number_at(r, set, "beta_slow", 1)};
   double by = number_at(r, set, "mscale", 0), all = number_at(r, set, "mscale_all_dim", 0);
-  y.attention =
-    by > 0 && all > 0 ? usual_growth(y.factor, by) / usual_growth(y.factor, all) : usual_growth(y.factor, 1);
+  y.attention = by > 0 && all > 0 ? default_attention_scale(y.factor, by) / default_attention_scale(y.factor, all)
+                                  : default_attention_scale(y.factor, 1);
   y.attention = number_at(r, set, "attention_factor", y.attention);
   lm_note_size(r, "rope.scaling.original_context_length", (int64_t)y.first);
   lm_note_number(r, "rope.scaling.yarn_beta_fast", y.fast);
   lm_note_number(r, "rope.scaling.yarn_beta_slow", y.slow);
-  lm_note_number(r, "rope.scaling.attn_factor", y.attention / usual_growth(y.factor, 1));
+  lm_note_number(r, "rope.scaling.attn_factor", y.attention / default_attention_scale(y.factor, 1));
   scale_yarn(r, c, &y);
 }
 
@@ -226,7 +226,7 @@ static void read_gguf_scaling(lm_reader *r, lm_config *c) {
               .first = lm_key_number(r, "rope.scaling.original_context_length", NULL, (double)c->context),
               .fast = lm_key_number(r, "rope.scaling.yarn_beta_fast", NULL, 32),
               .slow = lm_key_number(r, "rope.scaling.yarn_beta_slow", NULL, 1)};
-    y.attention = lm_key_number(r, "rope.scaling.attn_factor", NULL, 1) * usual_growth(factor, 1);
+    y.attention = lm_key_number(r, "rope.scaling.attn_factor", NULL, 1) * default_attention_scale(factor, 1);
     scale_yarn(r, c, &y);
   } else {
     lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.type is '%s'; expected none, linear or yarn", r->prefix, kind);

@@ -73,7 +73,7 @@ static rlx_status take(found *f, int which, const char *where, double v) {
   return RLX_OK;
 }
 
-static rlx_status take_penalty(found *f, const char *where, double v) {
+static rlx_status set_penalty(found *f, const char *where, double v) {
   RLX_TRY(lm_check_penalty(where, v));
   f->penalty = v;
   return RLX_OK;
@@ -110,7 +110,7 @@ static rlx_status read_key(found *f, const char *name, const rlx_meta *m) {
   bool is_number = m->kind == RLX_META_FLOAT || m->kind == RLX_META_INT;
   if (strcmp(name, "penalty_repeat") == 0) {
     if (!is_number) return RLX_FAIL(RLX_INVALID, "%s: expected a number, found %s", m->key, m->type);
-    return take_penalty(f, m->key, m->number);
+    return set_penalty(f, m->key, m->number);
   }
   for (int i = 0; i < RLX_SAMPLING_COUNT; i++) {
     if (strcmp(name, rlx_sampling_rows[i].gguf) != 0) continue;
@@ -154,7 +154,7 @@ static rlx_status read_member(found *f, const char *key, json_t *v) {
   }
   double number = json_number_value(v);
   if (strcmp(key, "repetition_penalty") == 0)
-    return json_is_number(v) ? take_penalty(f, key, number) : RLX_FAIL(RLX_INVALID, "%s: expected a number", key);
+    return json_is_number(v) ? set_penalty(f, key, number) : RLX_FAIL(RLX_INVALID, "%s: expected a number", key);
   for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
     if (!reported[i].json || strcmp(key, reported[i].json) != 0) continue;
     bool is_empty = json_is_false(v) || (json_is_array(v) && !json_array_size(v));

@@ -158,7 +158,7 @@ void rlx_decoder_destroy(rlx_decoder *d) {
   rlx_mem_free(d);
 }
 
-static rlx_status give_out(rlx_decoder *d, bool all, const char **text, size_t *bytes) {
+static rlx_status emit(rlx_decoder *d, bool all, const char **text, size_t *bytes) {
   size_t at = 0;
   d->text.n = 0;
   rlx_str_add_bytes(&d->text, "", 0);
@@ -197,12 +197,12 @@ rlx_status rlx_decoder_push(rlx_decoder *d, int32_t id, const char **text, size_
     d->bytes.n = had;
     return RLX_FAIL(RLX_NO_MEMORY, "the text of a token");
   }
-  return give_out(d, false, text, bytes);
+  return emit(d, false, text, bytes);
 }
 
 rlx_status rlx_decoder_flush(rlx_decoder *d, const char **text, size_t *bytes) {
   if (!d || !text) return RLX_FAIL(RLX_INVALID, "rlx_decoder_flush: %s is NULL", d ? "text" : "decoder");
   *text = "";
   if (bytes) *bytes = 0;
-  return give_out(d, true, text, bytes);
+  return emit(d, true, text, bytes);
 }

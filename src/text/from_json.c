@@ -44,7 +44,7 @@ static rlx_status check_id(json_t *id, size_t n, const char *what, const char *s
                   (long long)json_integer_value(id), n);
 }
 
-static rlx_status enter(reader *r, size_t id, text_span spelling, const char *what) {
+static rlx_status set_spelling(reader *r, size_t id, text_span spelling, const char *what) {
   text_token *t = &r->tokens[id];
   if (r->is_there[id] && (t->spelling.n != spelling.n || memcmp(t->spelling.p, spelling.p, spelling.n) != 0))
     return RLX_FAIL(RLX_INVALID, "%s '%.100s' has the id %zu, and so has '%.100s'", what, spelling.p, id,
@@ -74,7 +74,7 @@ static rlx_status read_object(reader *r, json_t *vocab) {
   json_t *id;
   json_object_keylen_foreach(vocab, key, bytes, id) {
     RLX_TRY(check_id(id, r->d.n_tokens, "token", key));
-    RLX_TRY(enter(r, (size_t)json_integer_value(id), (text_span){key, bytes}, "token"));
+    RLX_TRY(set_spelling(r, (size_t)json_integer_value(id), (text_span){key, bytes}, "token"));
   }
   return RLX_OK;
 }
@@ -86,7 +86,7 @@ static rlx_status read_scored(reader *r, json_t *vocab) {
     json_t *spelling = json_array_get(e, 0), *score = json_array_get(e, 1);
     if (!json_is_string(spelling) || !json_is_number(score))
       return RLX_FAIL(RLX_INVALID, "token %zu: expected a text and a score", i);
-    RLX_TRY(enter(r, i, span_of(spelling), "token"));
+    RLX_TRY(set_spelling(r, i, span_of(spelling), "token"));
     r->tokens[i].score = json_number_value(score);
   }
   return RLX_OK;
@@ -108,7 +108,7 @@ static rlx_status read_added(reader *r, json_t *added) {
     json_t *content = json_object_get(a, "content"), *id = json_object_get(a, "id");
     if (!json_is_string(content)) return RLX_FAIL(RLX_INVALID, "added token %zu has no content", i);
     RLX_TRY(check_id(id, r->d.n_tokens, "added token", json_string_value(content)));
-    RLX_TRY(enter(r, (size_t)json_integer_value(id), span_of(content), "added token"));
+    RLX_TRY(set_spelling(r, (size_t)json_integer_value(id), span_of(content), "added token"));
     r->tokens[json_integer_value(id)].flags = added_flags(a);
   }
   return RLX_OK;

@@ -127,7 +127,7 @@ static void sift_up(text_candidate *heap, size_t at) {
   heap[at] = c;
 }
 
-static text_candidate take_min(text_run *r) {
+static text_candidate pop_min(text_run *r) {
   text_candidate *heap = r->heap.v, min = heap[0], c = heap[--r->heap.n];
   size_t at = 0;
   for (;;) {
@@ -158,7 +158,7 @@ static rlx_status merge_by_heap(text_run *r, const char *text) {
   r->heap.n = 0;
   for (uint32_t i = 0; i + 1 < r->symbols.n; i++) RLX_TRY(push_candidate(r, text, i));
   while (r->heap.n > 0) {
-    text_candidate c = take_min(r);
+    text_candidate c = pop_min(r);
     uint32_t left = (uint32_t)c.order;
     const text_symbol *a = &r->symbols.v[left];
     if (a->bytes != c.left_bytes || a->next == NONE || r->symbols.v[a->next].bytes != c.right_bytes) continue;

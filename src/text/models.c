@@ -84,14 +84,14 @@ static rlx_status make_room(text_run *r, size_t n) {
   return RLX_OK;
 }
 
-static void try_way(text_run *r, size_t from, size_t to, double score, int32_t id) {
+static void relax(text_run *r, size_t from, size_t to, double score, int32_t id) {
   if (!(score > r->scores.v[to])) return;
   r->scores.v[to] = score;
   r->came.v[to] = (uint32_t)from;
   r->symbols.v[to].id = id;
 }
 
-static void go_on_from(text_run *r, text_span in, size_t from, size_t character) {
+static void extend_from(text_run *r, text_span in, size_t from, size_t character) {
   const text_vocab *v = &r->t->vocab;
   size_t max = v->longest < in.n - from ? v->longest : in.n - from;
   bool has_single = false;
@@ -103,12 +103,12 @@ static void go_on_from(text_run *r, text_span in, size_t from, size_t character)
       continue;
     if (i + 1 == character) has_single = true;
     double score = v->flags[id] & TOKEN_ADDED && !r->t->match_special ? 0 : text_score(v, (uint32_t)id);
-    try_way(r, from, from + i + 1, r->scores.v[from] + score, id);
+    relax(r, from, from + i + 1, r->scores.v[from] + score, id);
   }
-  if (!has_single) try_way(r, from, from + character, r->scores.v[from] + r->t->unknown_score, -1);
+  if (!has_single) relax(r, from, from + character, r->scores.v[from] + r->t->unknown_score, -1);
 }
 
-static rlx_status push_way(text_run *r, text_span in) {
+static rlx_status push_best_path(text_run *r, text_span in) {
   size_t n = 0;
   for (size_t at = in.n; at > 0; at = r->came.v[at]) r->symbols.v[n++].start = (uint32_t)at;
   bool unknown_before = false;
@@ -136,7 +136,7 @@ rlx_status text_unigram(text_run *r, text_span in) {
     size = text_character(in.p + at, in.n - at, &code);
     if (!size) size = 1;
     RLX_TRY(count_steps(r, in.n - at));
-    go_on_from(r, in, at, size);
+    extend_from(r, in, at, size);
   }
-  return push_way(r, in);
+  return push_best_path(r, in);
 }

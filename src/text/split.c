@@ -189,19 +189,19 @@ typedef struct cut {
   size_t start, end; /* of the pending piece */
 } cut;
 
-static rlx_status hand_on(cut *c, size_t start, size_t end) {
+static rlx_status emit(cut *c, size_t start, size_t end) {
   if (start == end) return RLX_OK;
   return text_split_pieces(c->r, c->step + 1, (text_span){c->in.p + start, end - start}, c->is_first && start == 0);
 }
 
-static rlx_status hand_on_waiting(cut *c) {
+static rlx_status emit_pending(cut *c) {
   if (!c->has_waiting) return RLX_OK;
   c->has_waiting = false;
-  return hand_on(c, c->start, c->end);
+  return emit(c, c->start, c->end);
 }
 
-static rlx_status wait_with(cut *c, size_t start, size_t end, bool matched) {
-  RLX_TRY(hand_on_waiting(c));
+static rlx_status set_pending(cut *c, size_t start, size_t end, bool matched) {
+  RLX_TRY(emit_pending(c));
   c->has_waiting = true;
   c->waiting_matched = matched;
   c->start = start;
@@ -214,19 +214,19 @@ static rlx_status take(cut *c, const text_split *s, size_t start, size_t end, bo
   bool before = c->matched_before;
   c->matched_before = matched;
   switch (s->behavior) {
-    case SPLIT_ISOLATED: return hand_on(c, start, end);
-    case SPLIT_REMOVED: return matched ? RLX_OK : hand_on(c, start, end);
+    case SPLIT_ISOLATED: return emit(c, start, end);
+    case SPLIT_REMOVED: return matched ? RLX_OK : emit(c, start, end);
     case SPLIT_WITH_PREVIOUS:
-      if (!matched || before || !c->has_waiting) return wait_with(c, start, end, matched);
+      if (!matched || before || !c->has_waiting) return set_pending(c, start, end, matched);
       c->end = end;
       return RLX_OK;
     case SPLIT_WITH_NEXT:
-      if (matched) return wait_with(c, start, end, true);
+      if (matched) return set_pending(c, start, end, true);
       if (c->has_waiting) start = c->start;
       c->has_waiting = false;
-      return hand_on(c, start, end);
+      return emit(c, start, end);
     case SPLIT_CONTIGUOUS:
-      if (!c->has_waiting || c->waiting_matched != matched) return wait_with(c, start, end, matched);
+      if (!c->has_waiting || c->waiting_matched != matched) return set_pending(c, start, end, matched);
       c->end = end;
       return RLX_OK;
   }
@@ -250,7 +250,7 @@ static rlx_status cut_by_pattern(cut *c, const text_split *s) {
     }
   }
   if (done < c->in.n) RLX_TRY(take(c, s, done, c->in.n, false));
-  return hand_on_waiting(c);
+  return emit_pending(c);
 }
 
 static size_t digit(const char *p, size_t n) {
@@ -281,7 +281,7 @@ static rlx_status cut_digits(cut *c, const text_split *s) {
     done = at;
   }
   if (done < c->in.n) RLX_TRY(take(c, s, done, c->in.n, false));
-  return hand_on_waiting(c);
+  return emit_pending(c);
 }
 
 /* Steps that modify a piece pass on a copy in their own buffer. */

@@ -157,7 +157,7 @@ static void fill_bytes(rlx_tokenizer *t) {
 }
 
 /* Whether U+2581 occurs in spellings only as a run at the start. Control tokens are not produced by merging. */
-static bool keeps_to_words(const text_vocab *v) {
+static bool marks_only_lead(const text_vocab *v) {
   for (uint32_t i = 0; i < v->n; i++) {
     text_span s = text_spelling(v, i);
     size_t at = 0;
@@ -226,7 +226,7 @@ static rlx_status fill(rlx_tokenizer *t, const text_desc *d) {
   mark_not_text(&t->vocab);
   fill_bytes(t);
   t->needs_characters = needs_characters(t);
-  t->cuts_at_marks = d->space_is_mark && d->model != TEXT_WORDPIECE && keeps_to_words(&t->vocab);
+  t->cuts_at_marks = d->space_is_mark && d->model != TEXT_WORDPIECE && marks_only_lead(&t->vocab);
   t->unknown_score = min_score(&t->vocab) - 10; /* as in SentencePiece */
   return RLX_OK;
 }
