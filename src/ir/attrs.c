@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "ir/graph.h"
+#include "ir/algebra.h"
 
 static int32_t count_names(const char *names) {
   int32_t n = 1;
@@ -45,7 +45,7 @@ rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_table_row *row, cons
           return RLX_FAIL(RLX_INVALID, "%s has %d entries; rank is 0..%d", f->name, (int)n, RLX_MAX_RANK);
         for (int32_t k = 0; f->kind == RLX_ATTR_DIMS && k < n; k++) {
           int64_t d = ((const rlx_dims *)at)->v[k];
-          if (rlx_dim_is_open(d) && (d == RLX_DIM_UNKNOWN || rlx_dim_symbol(d) >= g->symbols.n))
+          if (rlx_dim_is_open(d) && !rlx_graph_has_size(g, d))
             return RLX_FAIL(RLX_INVALID, "entry %d of %s is not a number or a symbol of this graph", (int)k, f->name);
         }
         break;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "ir/algebra.h"
 #include "ir/infer.h"
 
 rlx_node rlx_graph_copy_node(rlx_graph *g, const rlx_graph *from, rlx_node id, const rlx_node *map) {
@@ -28,6 +29,12 @@ rlx_status rlx_graph_copy_outputs(rlx_graph *g, const rlx_graph *from, const rlx
   return rlx_graph_status(g);
 }
 
+/* What a graph is bound to: by symbol, and by expression of its algebra. */
+typedef struct bound {
+  const int64_t *sizes;
+  int64_t *values;
+} bound;
+
 static rlx_status bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph **out);
 
 /* Binds a sub-graph: the sizes of its symbols are looked up by name in the parent's. */
@@ -47,7 +54,7 @@ static rlx_status bind_subgraph(const rlx_graph *parent, const int64_t *sizes, c
   return s;
 }
 
-static rlx_status bind_attrs(const rlx_graph *g, const int64_t *sizes, const rlx_op_table_row *row, void *attrs) {
+static rlx_status bind_attrs(const rlx_graph *g, const bound *b, const rlx_op_table_row *row, void *attrs) {
   for (uint32_t i = 0; i < row->n_attrs; i++) { /* own references, so that one release serves success and failure */
     if (row->attrs[i].kind == RLX_ATTR_DATA) rlx_blob_retain(*(rlx_blob **)rlx_attr_at(attrs, &row->attrs[i]));
     if (row->attrs[i].kind == RLX_ATTR_GRAPH) rlx_graph_retain(*(rlx_graph **)rlx_attr_at(attrs, &row->attrs[i]));
@@ -56,25 +63,37 @@ static rlx_status bind_attrs(const rlx_graph *g, const int64_t *sizes, const rlx
     void *at = rlx_attr_at(attrs, &row->attrs[i]);
     if (row->attrs[i].kind == RLX_ATTR_DIMS) {
       rlx_dims *d = at;
-      for (int k = 0; k < d->n; k++)
-        if (rlx_dim_is_symbol(d->v[k])) d->v[k] = sizes[rlx_dim_symbol(d->v[k])];
+      for (int k = 0; k < d->n; k++) d->v[k] = rlx_size_value(d->v[k], b->sizes, b->values);
     } else if (row->attrs[i].kind == RLX_ATTR_GRAPH) {
-      rlx_graph *open = *(rlx_graph **)at, *bound;
+      rlx_graph *open = *(rlx_graph **)at, *closed;
       if (open->symbols.n == 0) continue; /* then no graph nested in it has any either */
-      RLX_TRY_AT(bind_subgraph(g, sizes, open, &bound), "%s", row->attrs[i].name);
-      *(rlx_graph **)at = bound;
+      RLX_TRY_AT(bind_subgraph(g, b->sizes, open, &closed), "%s", row->attrs[i].name);
+      *(rlx_graph **)at = closed;
       rlx_graph_destroy(open);
     }
   }
   return RLX_OK;
 }
 
-static rlx_status bind_node(const rlx_graph *g, const int64_t *sizes, rlx_node id, rlx_graph *to, rlx_node *map) {
+/* A constant whose elements are sizes gets bytes of its own. */
+static rlx_status bind_elements(const bound *b, rlx_attrs_constant *a) {
+  size_t n = a->data->bytes / sizeof(int64_t);
+  rlx_blob *numbers = rlx_blob_create(a->data->bytes);
+  if (!numbers) return RLX_FAIL(RLX_NO_MEMORY, "binding a constant");
+  for (size_t i = 0; i < n; i++)
+    ((int64_t *)(void *)numbers->data)[i] = rlx_size_value(((int64_t *)(void *)a->data->data)[i], b->sizes, b->values);
+  rlx_blob_release(a->data);
+  a->data = numbers;
+  return RLX_OK;
+}
+
+static rlx_status bind_node(const rlx_graph *g, const bound *b, rlx_node id, rlx_graph *to, rlx_node *map) {
   const rlx_node_rec *n = rlx_graph_at(g, id);
   const rlx_op_table_row *row = rlx_op_table_get(n->op);
   rlx_any_attrs attrs;
   memcpy(&attrs, n->attrs, row->attrs_bytes);
-  rlx_status s = bind_attrs(g, sizes, row, &attrs);
+  rlx_status s = bind_attrs(g, b, row, &attrs);
+  if (!s && rlx_graph_holds_sizes(g, id)) s = bind_elements(b, &attrs.constant_);
   if (!s) {
     map[id] = rlx_graph_copy_with(to, n, &attrs, map);
     s = rlx_graph_status(to);
@@ -83,11 +102,11 @@ static rlx_status bind_node(const rlx_graph *g, const int64_t *sizes, rlx_node i
   return s;
 }
 
-static rlx_status bind_all(const rlx_graph *g, const int64_t *sizes, rlx_graph *to) {
+static rlx_status bind_all(const rlx_graph *g, const bound *b, rlx_graph *to) {
   rlx_node *map = rlx_mem_calloc(rlx_graph_end(g), sizeof *map);
   if (!map) return RLX_FAIL(RLX_NO_MEMORY, "binding");
   rlx_status s = RLX_OK;
-  for (rlx_node id = 1; id < rlx_graph_end(g) && !s; id++) s = bind_node(g, sizes, id, to, map);
+  for (rlx_node id = 1; id < rlx_graph_end(g) && !s; id++) s = bind_node(g, b, id, to, map);
   if (!s) s = rlx_graph_copy_outputs(to, g, map);
   rlx_mem_free(map);
   return s ? s : rlx_graph_finish(to);
@@ -95,9 +114,12 @@ static rlx_status bind_all(const rlx_graph *g, const int64_t *sizes, rlx_graph *
 
 static rlx_status bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph **out) {
   rlx_graph *to;
+  bound b = {.sizes = sizes};
   *out = NULL;
-  RLX_TRY(rlx_graph_begin(&to));
-  rlx_status s = bind_all(g, sizes, to);
+  RLX_TRY(rlx_algebra_evaluate(g, sizes, &b.values));
+  rlx_status s = rlx_graph_begin(&to);
+  if (!s) s = bind_all(g, &b, to);
+  rlx_mem_free(b.values);
   if (s) rlx_graph_destroy(to);
   else *out = to;
   return s;

@@ -113,7 +113,8 @@ static rlx_status check_narrow(const rlx_graph *g, rlx_node x, int64_t axis, int
   int at;
   RLX_TRY(rlx_axis_resolve(axis, shape.n, "axis", &at));
   bool sane = start >= 0 && (length >= 0 || (rlx_dim_is_symbol(length) && start == 0));
-  if (!sane || !rlx_dim_add(start, length, stop) || (!rlx_dim_is_open(shape.v[at]) && *stop > shape.v[at]))
+  sane = sane || (g->algebra && (rlx_dim_is_symbol(start) || rlx_dim_is_symbol(length)));
+  if (!sane || !rlx_dim_add(g, start, length, stop) || (!rlx_dim_is_open(shape.v[at]) && *stop > shape.v[at]))
     return RLX_FAIL(RLX_INVALID, "%lld elements from %lld on are not inside axis %d of %s", (long long)length,
                     (long long)start, at, RLX_DIMS_TEXT(shape));
   return RLX_OK;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/arith.h"
+#include "ir/algebra.h"
 
 /* Copies one attribute list to the last `axes` entries of to[]. */
 static rlx_status read_list(const char *what, const rlx_dims *list, int axes, int64_t fallback, int64_t min,
@@ -110,11 +111,25 @@ rlx_status rlx_window_out_transposed(const rlx_conv_window *w, int axis, int64_t
   return RLX_OK;
 }
 
-rlx_status rlx_window_shape(const rlx_conv_window *w, const rlx_dims *x, bool ceil, int64_t channels, rlx_dims *out) {
+/* rlx_window_out for an open size, by the graph's algebra: (in + pads - reach - 1) / stride + 1. */
+static int64_t window_out_open(const rlx_graph *g, const rlx_conv_window *w, int axis, int64_t in) {
+  int64_t reach, pads;
+  if (rlx_dim_is_open(w->kernel[axis]) || !reach_of(w, axis, &reach) ||
+      !rlx_add_i64(w->pad_lo[axis], w->pad_hi[axis], &pads))
+    return RLX_DIM_UNKNOWN;
+  int64_t room = rlx_size_add(g, in, pads - reach - 1);
+  return rlx_size_add(g, rlx_size_div(g, room, w->stride[axis]), 1);
+}
+
+rlx_status rlx_window_shape(const rlx_graph *g, const rlx_conv_window *w, const rlx_dims *x, bool ceil,
+                            int64_t channels, rlx_dims *out) {
   *out = *x;
   out->v[1] = channels;
-  for (int i = 0; i < w->axes; i++)
-    RLX_TRY(rlx_window_out(w, RLX_SPATIAL - w->axes + i, x->v[2 + i], ceil, &out->v[2 + i]));
+  for (int i = 0; i < w->axes; i++) {
+    int axis = RLX_SPATIAL - w->axes + i;
+    RLX_TRY(rlx_window_out(w, axis, x->v[2 + i], ceil, &out->v[2 + i]));
+    if (out->v[2 + i] == RLX_DIM_UNKNOWN && !ceil) out->v[2 + i] = window_out_open(g, w, axis, x->v[2 + i]);
+  }
   return RLX_OK;
 }
 

@@ -80,6 +80,7 @@ void rlx_graph_destroy(rlx_graph *g) {
   rlx_array_deinit(&g->nodes);
   rlx_array_deinit(&g->outputs);
   rlx_array_deinit(&g->symbols);
+  rlx_algebra_destroy(g->algebra);
   rlx_name_map_deinit(&g->leaf_names);
   rlx_name_map_deinit(&g->output_names);
   rlx_bump_deinit(&g->bump);
@@ -259,7 +260,7 @@ int64_t rlx_graph_add_symbol(rlx_graph *g, const char *name) {
     for (size_t i = 0; i < g->symbols.n; i++)
       if (strcmp(g->symbols.v[i], name) == 0) return rlx_dim_from_symbol((uint32_t)i);
     const char *copy = NULL;
-    if (g->symbols.n >= 4096) s = RLX_FAIL(RLX_INVALID, "symbol '%s': a graph has at most 4096", name);
+    if (g->symbols.n >= RLX_FIRST_EXPRESSION) s = RLX_FAIL(RLX_INVALID, "symbol '%s': a graph has at most 4096", name);
     else if (!(copy = rlx_bump_text(&g->bump, name, strlen(name))) || !rlx_array_push(&g->symbols, copy))
       s = RLX_FAIL(RLX_NO_MEMORY, "symbol '%s'", name);
   }

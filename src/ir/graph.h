@@ -50,6 +50,8 @@ typedef struct rlx_name_map {
   uint64_t seed;
 } rlx_name_map;
 
+typedef struct rlx_algebra rlx_algebra; /* arithmetic on symbols (algebra.h) */
+
 struct rlx_graph {
   atomic_uint refs;
   uint32_t serial; /* the high 32 bits of its nodes; 0 while the library builds it */
@@ -57,6 +59,7 @@ struct rlx_graph {
   RLX_ARRAY(rlx_node_rec) nodes; /* [0] is the null node */
   RLX_ARRAY(rlx_output_rec) outputs;
   RLX_ARRAY(const char *) symbols;
+  rlx_algebra *algebra; /* NULL: a size that follows from symbols is unknown until bind */
   rlx_name_map leaf_names, output_names;
   uint32_t depth; /* nesting: 0, or one more than the deepest sub-graph's */
   bool finished;

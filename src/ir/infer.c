@@ -123,36 +123,48 @@ bool rlx_dim_unify(int64_t a, int64_t b, int64_t *out) {
   return true;
 }
 
-bool rlx_dim_broadcast(int64_t a, int64_t b, int64_t *out) {
-  bool open_a = rlx_dim_is_open(a), open_b = rlx_dim_is_open(b);
+/* By what the graph's algebra decides; false: it has none, or cannot. */
+static bool broadcast_open(const rlx_graph *g, int64_t a, int64_t b, int64_t *out, bool *fits) {
+  bool one_a, one_b, same;
+  if (!g->algebra || !rlx_size_equal(g, a, 1, &one_a) || !rlx_size_equal(g, b, 1, &one_b)) return false;
+  *fits = one_a || one_b;
+  if (*fits) *out = one_a ? b : a;
+  else if (!rlx_size_equal(g, a, b, &same)) return false;
+  else if ((*fits = same)) *out = rlx_dim_is_open(a) ? b : a;
+  return true;
+}
+
+bool rlx_dim_broadcast(const rlx_graph *g, int64_t a, int64_t b, int64_t *out) {
+  bool open_a = rlx_dim_is_open(a), open_b = rlx_dim_is_open(b), fits;
   if (a == b) *out = a;
   else if (a == 1) *out = b;
   else if (b == 1) *out = a;
   else if (!open_a && !open_b) return false;
+  else if (broadcast_open(g, a, b, out, &fits)) return fits;
   else *out = !open_a ? a : !open_b ? b : RLX_DIM_UNKNOWN; /* two different symbols: either may be bound to 1 */
   return true;
 }
 
-bool rlx_dim_mul(int64_t a, int64_t b, int64_t *out) {
+bool rlx_dim_mul(const rlx_graph *g, int64_t a, int64_t b, int64_t *out) {
   if (a == 1) *out = b;
   else if (b == 1) *out = a;
-  else if (rlx_dim_is_open(a) || rlx_dim_is_open(b)) *out = RLX_DIM_UNKNOWN;
+  else if (rlx_dim_is_open(a) || rlx_dim_is_open(b)) *out = rlx_size_mul(g, a, b);
   else return rlx_mul_i64(a, b, out);
   return true;
 }
 
-bool rlx_dim_add(int64_t a, int64_t b, int64_t *out) {
+bool rlx_dim_add(const rlx_graph *g, int64_t a, int64_t b, int64_t *out) {
   if (a == 0) *out = b;
   else if (b == 0) *out = a;
-  else if (rlx_dim_is_open(a) || rlx_dim_is_open(b)) *out = RLX_DIM_UNKNOWN;
+  else if (rlx_dim_is_open(a) || rlx_dim_is_open(b)) *out = rlx_size_add(g, a, b);
   else return rlx_add_i64(a, b, out);
   return true;
 }
 
-rlx_status rlx_dims_broadcast(rlx_dims *acc, const rlx_dims *b) {
+rlx_status rlx_dims_broadcast(const rlx_graph *g, rlx_dims *acc, const rlx_dims *b) {
   rlx_dims r = acc->n >= b->n ? *acc : *b;
   for (int i = 1; i <= acc->n && i <= b->n; i++)
-    if (!rlx_dim_broadcast(acc->v[acc->n - i], b->v[b->n - i], &r.v[r.n - i]))
+    if (!rlx_dim_broadcast(g, acc->v[acc->n - i], b->v[b->n - i], &r.v[r.n - i]))
       return RLX_FAIL(RLX_INVALID, "shapes %s and %s do not broadcast", RLX_DIMS_TEXT(*acc), RLX_DIMS_TEXT(*b));
   *acc = r;
   return RLX_OK;

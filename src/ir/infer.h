@@ -7,7 +7,7 @@
 #ifndef RLX_IR_INFER_H
 #define RLX_IR_INFER_H
 
-#include "ir/graph.h"
+#include "ir/algebra.h"
 
 typedef struct rlx_infer {
   const rlx_graph *graph;
@@ -33,12 +33,13 @@ static inline const rlx_dims *rlx_infer_shape(const rlx_infer *c, uint32_t i) {
 /* Two sizes that must be equal: false if they certainly differ, else *out is the more specific one. */
 bool rlx_dim_unify(int64_t a, int64_t b, int64_t *out);
 /* Two sizes under broadcasting. */
-bool rlx_dim_broadcast(int64_t a, int64_t b, int64_t *out);
-/* a * b and a + b; open if either is; false on overflow. Multiplying by 1 and adding 0 keep a symbol. */
-bool rlx_dim_mul(int64_t a, int64_t b, int64_t *out);
-bool rlx_dim_add(int64_t a, int64_t b, int64_t *out);
+bool rlx_dim_broadcast(const rlx_graph *g, int64_t a, int64_t b, int64_t *out);
+/* a * b and a + b; open if either is; false on overflow. Multiplying by 1 and adding 0 keep a symbol. What else follows
+ * from symbols is an expression of the graph's algebra, or unknown where it has none. */
+bool rlx_dim_mul(const rlx_graph *g, int64_t a, int64_t b, int64_t *out);
+bool rlx_dim_add(const rlx_graph *g, int64_t a, int64_t b, int64_t *out);
 /* Broadcasts b into *acc, aligning the last axes. */
-rlx_status rlx_dims_broadcast(rlx_dims *acc, const rlx_dims *b);
+rlx_status rlx_dims_broadcast(const rlx_graph *g, rlx_dims *acc, const rlx_dims *b);
 /* Converts an axis in -rank .. rank-1 to a non-negative one; the message names `what`. */
 rlx_status rlx_axis_resolve(int64_t axis, int rank, const char *what, int *out);
 /* A list of distinct axes as a bit set; empty means all when empty_is_all. */

@@ -202,8 +202,8 @@ rlx_status rlx_shape_attention_block(rlx_infer *c) {
   else if (size == 0) size = width / heads;
   RLX_TRY(expect_at_most_head_size(c, 0, size, 1));
   int64_t all_heads, qkv, joined;
-  if (!rlx_dim_add(kv_heads, kv_heads, &all_heads) || !rlx_dim_add(all_heads, heads, &all_heads) ||
-      !rlx_dim_mul(all_heads, size, &qkv) || !rlx_dim_mul(heads, size, &joined))
+  if (!rlx_dim_add(c->graph, kv_heads, kv_heads, &all_heads) || !rlx_dim_add(c->graph, all_heads, heads, &all_heads) ||
+      !rlx_dim_mul(c->graph, all_heads, size, &qkv) || !rlx_dim_mul(c->graph, heads, size, &joined))
     return RLX_FAIL(RLX_INVALID, "%lld heads of %lld elements overflow", (long long)heads, (long long)size);
   RLX_TRY(expect_weight(c, 1, attrs->trans_b, width, qkv));
   RLX_TRY(expect_weight(c, 2, attrs->trans_b, joined, width));

@@ -57,7 +57,7 @@ rlx_status rlx_shape_same(rlx_infer *c) {
 /* NumPy broadcasting over all inputs. */
 rlx_status rlx_shape_broadcast(rlx_infer *c) {
   rlx_dims shape = *rlx_infer_shape(c, 0);
-  for (uint32_t i = 1; i < c->n_in; i++) RLX_TRY(rlx_dims_broadcast(&shape, rlx_infer_shape(c, i)));
+  for (uint32_t i = 1; i < c->n_in; i++) RLX_TRY(rlx_dims_broadcast(c->graph, &shape, rlx_infer_shape(c, i)));
   c->out.shape = shape;
   rlx_dtype first = rlx_infer_in(c, 0)->dtype;
   if (c->row->result != RLX_IN_BOOL || c->op == RLX_OP_eq || c->op == RLX_OP_ne) return RLX_OK;

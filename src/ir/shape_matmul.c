@@ -25,7 +25,7 @@ static rlx_status product_shape(const rlx_infer *c, uint32_t a_in, uint32_t b_in
                     RLX_DIMS_TEXT(a), rlx_infer_input_name(c, b_in), RLX_DIMS_TEXT(b), trans_b ? " with trans_b" : "");
   a.n -= 2;
   b.n -= 2;
-  RLX_TRY_AT(rlx_dims_broadcast(&a, &b), "batch axes");
+  RLX_TRY_AT(rlx_dims_broadcast(c->graph, &a, &b), "batch axes");
   a.v[a.n++] = m;
   a.v[a.n++] = n;
   *out = a;
@@ -224,13 +224,13 @@ rlx_status rlx_shape_q_conv2d(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0), *w = rlx_infer_shape(c, 1);
   int64_t groups = attrs->groups, channels;
   if (groups < 1) return RLX_FAIL(RLX_INVALID, "groups %lld must be 1 or more", (long long)groups);
-  if (!rlx_dim_mul(w->v[1], groups, &channels) || !rlx_dim_unify(x->v[1], channels, &channels) ||
+  if (!rlx_dim_mul(c->graph, w->v[1], groups, &channels) || !rlx_dim_unify(x->v[1], channels, &channels) ||
       (!rlx_dim_is_open(w->v[0]) && w->v[0] % groups != 0))
     return RLX_FAIL(RLX_INVALID, "x is %s and w is %s: %lld groups do not fit the channels", RLX_DIMS_TEXT(*x),
                     RLX_DIMS_TEXT(*w), (long long)groups);
   rlx_conv_window window;
   RLX_TRY(RLX_WINDOW_READ(attrs, w->v + 2, 2, &window));
-  RLX_TRY(rlx_window_shape(&window, x, false, w->v[0], &c->out.shape));
+  RLX_TRY(rlx_window_shape(c->graph, &window, x, false, w->v[0], &c->out.shape));
   return check_quantized(c, w->v[0]);
 }
 
@@ -247,7 +247,7 @@ rlx_status rlx_shape_dense_solve(rlx_infer *c) {
     return RLX_FAIL(RLX_INVALID, "a is %s but b is %s: b needs a row per equation", RLX_DIMS_TEXT(a), RLX_DIMS_TEXT(b));
   a.n -= 2;
   b.n -= 2;
-  RLX_TRY_AT(rlx_dims_broadcast(&a, &b), "batch axes");
+  RLX_TRY_AT(rlx_dims_broadcast(c->graph, &a, &b), "batch axes");
   a.v[a.n++] = n;
   a.v[a.n++] = k;
   c->out.shape = a;

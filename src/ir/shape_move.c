@@ -23,9 +23,9 @@ static rlx_status expect_entries(const char *what, const rlx_dims *list, const r
 }
 
 /* a / b for a number b > 0; open sizes pass. */
-static bool dim_divide(int64_t a, int64_t b, int64_t *out) {
+static bool dim_divide(const rlx_graph *g, int64_t a, int64_t b, int64_t *out) {
   if (b == 1) *out = a;
-  else if (rlx_dim_is_open(a)) *out = RLX_DIM_UNKNOWN;
+  else if (rlx_dim_is_open(a)) *out = rlx_size_div(g, a, b);
   else if (a % b) return false;
   else *out = a / b;
   return true;
@@ -71,6 +71,14 @@ static bool has_zero(const rlx_dims *d) {
   return false;
 }
 
+/* Of all sizes but one, by the graph's algebra. */
+static int64_t product(const rlx_graph *g, const rlx_dims *d, int without) {
+  int64_t p = 1;
+  for (int i = 0; i < d->n; i++)
+    if (i != without) p = rlx_size_mul(g, p, d->v[i]);
+  return p;
+}
+
 rlx_status rlx_shape_reshape(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0);
   rlx_dims to = RLX_ATTRS(reshape, c)->shape;
@@ -92,7 +100,7 @@ rlx_status rlx_shape_reshape(rlx_infer *c) {
                       RLX_DIMS_TEXT(to));
   } else if (open) {
     bool same = a.n_open == 1 && b.n_open == 0 && a.numbers == b.numbers && a.numbers > 0;
-    to.v[wild] = same ? a.open : RLX_DIM_UNKNOWN;
+    to.v[wild] = same ? a.open : rlx_size_div(c->graph, product(c->graph, x, -1), product(c->graph, &to, wild));
   } else if (b.numbers == 0) {
     return RLX_FAIL(RLX_INVALID, "x is %s and shape %s: any size would do for the -1", RLX_DIMS_TEXT(*x),
                     RLX_DIMS_TEXT(to));
@@ -119,6 +127,27 @@ rlx_status rlx_shape_transpose(rlx_infer *c) {
   return RLX_OK;
 }
 
+/* A slice's end in 0 .. n, by the graph's algebra. */
+static int64_t clamp_open(const rlx_graph *g, int64_t at, int64_t n) {
+  bool holds;
+  if (!rlx_size_less(g, at, 0, &holds)) return RLX_DIM_UNKNOWN;
+  if (holds) at = rlx_size_add(g, at, n);
+  if (!rlx_size_less(g, at, 0, &holds)) return RLX_DIM_UNKNOWN;
+  if (holds) return 0;
+  if (!rlx_size_less(g, n, at, &holds)) return RLX_DIM_UNKNOWN;
+  return holds ? n : at;
+}
+
+/* The elements of start:stop:step, step > 0, of an axis of n. */
+static int64_t count_open(const rlx_graph *g, int64_t start, int64_t stop, int64_t step, int64_t n) {
+  bool is_empty;
+  start = clamp_open(g, start, n);
+  stop = clamp_open(g, stop, n);
+  int64_t span = rlx_size_sub(g, stop, start);
+  if (!rlx_size_less(g, span, 1, &is_empty)) return RLX_DIM_UNKNOWN;
+  return is_empty ? 0 : rlx_size_add(g, rlx_size_div(g, rlx_size_sub(g, span, 1), step), 1);
+}
+
 rlx_status rlx_shape_slice(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0);
   const rlx_attrs_slice *a = c->attrs;
@@ -128,6 +157,12 @@ rlx_status rlx_shape_slice(rlx_infer *c) {
   RLX_TRY(rlx_slice_resolve(a, x, cut));
   c->out.shape = *x;
   for (int i = 0; i < x->n; i++) c->out.shape.v[i] = cut[i].count;
+  for (int i = 0; i < a->start.n && c->graph->algebra; i++) {
+    int axis = a->axes.n ? rlx_axis_of(a->axes.v[i], x->n) : i;
+    int64_t step = a->step.n ? a->step.v[i] : 1;
+    if (cut[axis].count == RLX_DIM_UNKNOWN && step > 0)
+      c->out.shape.v[axis] = count_open(c->graph, a->start.v[i], a->stop.v[i], step, x->v[axis]);
+  }
   return RLX_OK;
 }
 
@@ -140,7 +175,8 @@ rlx_status rlx_shape_concat(rlx_infer *c) {
     const rlx_dims *x = rlx_infer_shape(c, i);
     bool fits = x->n == out.n;
     for (int k = 0; fits && k < out.n; k++)
-      fits = k == axis ? rlx_dim_add(out.v[k], x->v[k], &out.v[k]) : rlx_dim_unify(out.v[k], x->v[k], &out.v[k]);
+      fits =
+        k == axis ? rlx_dim_add(c->graph, out.v[k], x->v[k], &out.v[k]) : rlx_dim_unify(out.v[k], x->v[k], &out.v[k]);
     if (!fits)
       return RLX_FAIL(RLX_INVALID, "input %u is %s, which does not join %s along axis %d", (unsigned)i,
                       RLX_DIMS_TEXT(*x), RLX_DIMS_TEXT(*rlx_infer_shape(c, 0)), axis);
@@ -175,7 +211,7 @@ rlx_status rlx_shape_tile(rlx_infer *c) {
   c->out.shape = *x;
   for (int i = 0; i < x->n; i++) {
     RLX_TRY(expect_size("reps", i, reps->v[i]));
-    if (!rlx_dim_mul(x->v[i], reps->v[i], &c->out.shape.v[i]))
+    if (!rlx_dim_mul(c->graph, x->v[i], reps->v[i], &c->out.shape.v[i]))
       return RLX_FAIL(RLX_INVALID, "axis %d of %s, %lld times over, overflows", i, RLX_DIMS_TEXT(*x),
                       (long long)reps->v[i]);
   }
@@ -194,7 +230,7 @@ rlx_status rlx_shape_pad(rlx_infer *c) {
     if (x->v[i] == 0 && a->mode != RLX_PAD_CONSTANT && (a->lo.v[i] || a->hi.v[i]))
       return RLX_FAIL(RLX_INVALID, "axis %d of %s is empty: only constant mode can pad it", i, RLX_DIMS_TEXT(*x));
     int64_t *size = &c->out.shape.v[i];
-    if (!rlx_dim_add(*size, a->lo.v[i], size) || !rlx_dim_add(*size, a->hi.v[i], size))
+    if (!rlx_dim_add(c->graph, *size, a->lo.v[i], size) || !rlx_dim_add(c->graph, *size, a->hi.v[i], size))
       return RLX_FAIL(RLX_INVALID, "axis %d of %s with %lld before and %lld after overflows", i, RLX_DIMS_TEXT(*x),
                       (long long)a->lo.v[i], (long long)a->hi.v[i]);
   }
@@ -241,10 +277,10 @@ rlx_status rlx_shape_space_to_depth(rlx_infer *c) {
   RLX_TRY(expect_blocks(c, block));
   const rlx_dims *x = rlx_infer_shape(c, 0);
   int64_t *size = c->out.shape.v;
-  if (!dim_divide(x->v[2], block, &size[2]) || !dim_divide(x->v[3], block, &size[3]))
+  if (!dim_divide(c->graph, x->v[2], block, &size[2]) || !dim_divide(c->graph, x->v[3], block, &size[3]))
     return RLX_FAIL(RLX_INVALID, "block %lld does not divide the last two axes of %s", (long long)block,
                     RLX_DIMS_TEXT(*x));
-  if (!rlx_dim_mul(x->v[1], block, &size[1]) || !rlx_dim_mul(size[1], block, &size[1]))
+  if (!rlx_dim_mul(c->graph, x->v[1], block, &size[1]) || !rlx_dim_mul(c->graph, size[1], block, &size[1]))
     return RLX_FAIL(RLX_INVALID, "the channels of %s times %lld squared overflow", RLX_DIMS_TEXT(*x), (long long)block);
   return RLX_OK;
 }
@@ -254,10 +290,10 @@ rlx_status rlx_shape_depth_to_space(rlx_infer *c) {
   RLX_TRY(expect_blocks(c, block));
   const rlx_dims *x = rlx_infer_shape(c, 0);
   int64_t *size = c->out.shape.v;
-  if (!dim_divide(x->v[1], block, &size[1]) || !dim_divide(size[1], block, &size[1]))
+  if (!dim_divide(c->graph, x->v[1], block, &size[1]) || !dim_divide(c->graph, size[1], block, &size[1]))
     return RLX_FAIL(RLX_INVALID, "the square of block %lld does not divide the channels of %s", (long long)block,
                     RLX_DIMS_TEXT(*x));
-  if (!rlx_dim_mul(x->v[2], block, &size[2]) || !rlx_dim_mul(x->v[3], block, &size[3]))
+  if (!rlx_dim_mul(c->graph, x->v[2], block, &size[2]) || !rlx_dim_mul(c->graph, x->v[3], block, &size[3]))
     return RLX_FAIL(RLX_INVALID, "the last two axes of %s times %lld overflow", RLX_DIMS_TEXT(*x), (long long)block);
   return RLX_OK;
 }

@@ -86,7 +86,7 @@ rlx_status rlx_shape_causal_conv(rlx_infer *c) {
   int64_t kernel = *size_of(&l, 'K'), *past = size_of(&l, 'P'), want;
   if (kernel == 0)
     return RLX_FAIL(RLX_INVALID, "input 1 (w) is %s: the kernel is empty", RLX_DIMS_TEXT(*rlx_infer_shape(c, 1)));
-  if (!rlx_dim_add(kernel, -1, &want) || !rlx_dim_unify(*past, want, past))
+  if (!rlx_dim_add(c->graph, kernel, -1, &want) || !rlx_dim_unify(*past, want, past))
     return RLX_FAIL(RLX_INVALID, "input 3 (state) keeps %lld elements but a kernel of %lld needs %lld",
                     (long long)*past, (long long)kernel, (long long)kernel - 1);
   c->out.shape = dims_of(&l, RLX_ATTRS(causal_conv, c)->out == 0 ? "BCL" : "BCP");
@@ -121,7 +121,8 @@ static recurrent_attrs attrs_of(const rlx_infer *c) {
 static rlx_status check_weights(const rlx_infer *c, const recurrent_attrs *a, letters *l) {
   int64_t per_cell = a->bias ? 4 : 2, cells, want;
   uint32_t first = 1 + a->n_states, have = c->n_in > first ? c->n_in - first : 0;
-  if (!rlx_dim_mul(a->layers, a->directions, &cells) || !rlx_dim_mul(cells, per_cell, &want) || want != (int64_t)have)
+  if (!rlx_dim_mul(c->graph, a->layers, a->directions, &cells) || !rlx_dim_mul(c->graph, cells, per_cell, &want) ||
+      want != (int64_t)have)
     return RLX_FAIL(RLX_INVALID, "%lld layers in %lld directions with %lld weights each, got %u weights",
                     (long long)a->layers, (long long)a->directions, (long long)per_cell, (unsigned)have);
   *size_of(l, 'N') = cells;
@@ -139,7 +140,8 @@ rlx_status rlx_shape_rnn(rlx_infer *c) {
   if (a.hidden < 1) return RLX_FAIL(RLX_INVALID, "hidden is %lld but must be at least 1", (long long)a.hidden);
   if (a.layers < 1) return RLX_FAIL(RLX_INVALID, "layers is %lld but must be at least 1", (long long)a.layers);
   *size_of(&l, 'H') = a.hidden;
-  if (!rlx_dim_mul(a.hidden, a.gates, size_of(&l, 'R')) || !rlx_dim_mul(a.hidden, a.directions, size_of(&l, 'Y')))
+  if (!rlx_dim_mul(c->graph, a.hidden, a.gates, size_of(&l, 'R')) ||
+      !rlx_dim_mul(c->graph, a.hidden, a.directions, size_of(&l, 'Y')))
     return RLX_FAIL(RLX_INVALID, "hidden is %lld: too large", (long long)a.hidden);
   RLX_TRY(match(c, 0, a.batch_first ? "BSI" : "SBI", &l));
   RLX_TRY(check_weights(c, &a, &l));

@@ -64,6 +64,9 @@ rlx_status rlx_shape_stft(rlx_infer *c) {
       return RLX_FAIL(RLX_INVALID, "a frame of %" PRId64 " does not fit %" PRId64 " elements%s", a->n_fft, padded,
                       a->center ? " (border included)" : "");
     frames = (padded - a->n_fft) / hop + 1;
+  } else {
+    int64_t room = rlx_size_add(c->graph, length, 2 * border - a->n_fft);
+    frames = rlx_size_add(c->graph, rlx_size_div(c->graph, room, hop), 1);
   }
   rlx_dims out = *x;
   out.v[out.n - 1] = a->onesided ? a->n_fft / 2 + 1 : a->n_fft;

@@ -50,7 +50,7 @@ static rlx_status conv_shape(rlx_infer *c, const rlx_attrs_conv *a) {
   RLX_TRY(split_channels("output", w->v[0], a->groups, &out_each));
   RLX_TRY(expect_bias(c, w->v[0]));
   RLX_TRY(RLX_WINDOW_READ(a, w->v + 2, x->n - 2, &window));
-  return rlx_window_shape(&window, x, false, w->v[0], &c->out.shape);
+  return rlx_window_shape(c->graph, &window, x, false, w->v[0], &c->out.shape);
 }
 
 rlx_status rlx_shape_conv(rlx_infer *c) { return conv_shape(c, RLX_ATTRS(conv, c)); }
@@ -69,7 +69,7 @@ rlx_status rlx_shape_conv_transpose(rlx_infer *c) {
   RLX_TRY(expect_planes(c, 1, RLX_SPATIAL));
   RLX_TRY(split_channels("input", x->v[1], a->groups, &in_each));
   RLX_TRY(expect_weight(c, x->v[1], RLX_DIM_UNKNOWN));
-  if (!rlx_dim_mul(w->v[1], a->groups, &channels))
+  if (!rlx_dim_mul(c->graph, w->v[1], a->groups, &channels))
     return RLX_FAIL(RLX_INVALID, "%" PRId64 " groups of %" PRId64 " output channels are too many", a->groups, w->v[1]);
   RLX_TRY(expect_bias(c, channels));
   RLX_TRY(RLX_WINDOW_READ(a, w->v + 2, x->n - 2, &window));
@@ -90,7 +90,7 @@ rlx_status rlx_shape_pool(rlx_infer *c) {
   rlx_pool_window pool;
   RLX_TRY(expect_planes(c, 1, RLX_SPATIAL));
   RLX_TRY(rlx_pool_read(c->op, c->attrs, x, &pool));
-  RLX_TRY(rlx_window_shape(&pool.window, x, pool.ceil, x->v[1], &c->out.shape));
+  RLX_TRY(rlx_window_shape(c->graph, &pool.window, x, pool.ceil, x->v[1], &c->out.shape));
   for (int i = 2; pool.whole && i < x->n; i++) c->out.shape.v[i] = 1;
   return RLX_OK;
 }
@@ -103,10 +103,10 @@ rlx_status rlx_shape_im2col(rlx_infer *c) {
   rlx_conv_window window;
   rlx_dims planes;
   RLX_TRY(RLX_WINDOW_READ(a, a->kernel.v, 2, &window));
-  RLX_TRY(rlx_window_shape(&window, x, false, x->v[1], &planes));
+  RLX_TRY(rlx_window_shape(c->graph, &window, x, false, x->v[1], &planes));
   int64_t taps, rows, places;
-  if (!rlx_dim_mul(a->kernel.v[0], a->kernel.v[1], &taps) || !rlx_dim_mul(x->v[1], taps, &rows) ||
-      !rlx_dim_mul(planes.v[2], planes.v[3], &places))
+  if (!rlx_dim_mul(c->graph, a->kernel.v[0], a->kernel.v[1], &taps) || !rlx_dim_mul(c->graph, x->v[1], taps, &rows) ||
+      !rlx_dim_mul(c->graph, planes.v[2], planes.v[3], &places))
     return RLX_FAIL(RLX_INVALID, "kernel %s over %s gives too many columns", RLX_DIMS_TEXT(a->kernel),
                     RLX_DIMS_TEXT(*x));
   c->out.shape = RLX_DIMS(x->v[0], rows, places);

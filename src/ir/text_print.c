@@ -16,7 +16,7 @@
 
 #include "base/half.h"
 #include "base/str.h"
-#include "ir/graph.h"
+#include "ir/algebra.h"
 #include "ir/text.h"
 
 enum { LIST_LIMIT = 16 }; /* maximum number of elements printed as a list */
@@ -28,7 +28,7 @@ static void print_dims(rlx_str *s, const rlx_graph *g, const rlx_dims *d) {
   for (int i = 0; i < d->n; i++) {
     if (i) rlx_str_add_char(s, ',');
     if (d->v[i] == RLX_DIM_UNKNOWN) rlx_str_add_char(s, '?');
-    else if (rlx_dim_is_symbol(d->v[i])) rlx_str_add(s, "%s", rlx_graph_symbol_at(g, rlx_dim_symbol(d->v[i])));
+    else if (rlx_dim_is_symbol(d->v[i])) rlx_algebra_text(g, d->v[i], s);
     else rlx_str_add(s, "%" PRId64, d->v[i]);
   }
   rlx_str_add_char(s, ']');

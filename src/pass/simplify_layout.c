@@ -120,7 +120,7 @@ static rlx_rule_result drop_expanded_input(rlx_simplifier *s, rlx_draft *d) {
     rlx_dims shape = rlx_graph_at(s->to, x->in[0])->type.shape;
     bool fits = true;
     for (uint32_t k = 0; k < d->n_in && fits; k++)
-      if (k != i) fits = rlx_dims_broadcast(&shape, rlx_draft_shape(s, d, k)) == RLX_OK;
+      if (k != i) fits = rlx_dims_broadcast(s->to, &shape, rlx_draft_shape(s, d, k)) == RLX_OK;
     if (!fits || !rlx_dims_equal(&shape, &d->type.shape)) continue;
     d->in[i] = x->in[0];
     return RLX_RULE_CHANGED;
