@@ -26,10 +26,12 @@ bool onnx_is_known(onnx_call *c, uint32_t i) {
   return onnx_has(c, i) && onnx_know(c->imp, c->in[i]) == RLX_OK && c->in[i]->known;
 }
 
-rlx_status onnx_need(onnx_call *c, uint32_t i, rlx_tensor *out) {
+/* With `open` its known bytes may be sizes. */
+static rlx_status need(onnx_call *c, uint32_t i, bool open, rlx_tensor *out) {
   if (!onnx_has(c, i)) return RLX_FAIL(RLX_INVALID, "input %u is left out", (unsigned)i);
   onnx_value *v = c->in[i];
   RLX_TRY(onnx_know(c->imp, v));
+  if (c->imp->is_symbolic && (!v->known || (v->is_open && !open))) return onnx_need_numbers(c->imp, c->node->op);
   if (v->known) return tensor_of(v, out);
   c->imp->asked = v;
   snprintf(c->imp->why, sizeof c->imp->why, "node %u '%.100s' (%.60s) needs the value of '%.60s'",
@@ -37,10 +39,13 @@ rlx_status onnx_need(onnx_call *c, uint32_t i, rlx_tensor *out) {
   return ONNX_AGAIN;
 }
 
+rlx_status onnx_need(onnx_call *c, uint32_t i, rlx_tensor *out) { return need(c, i, false, out); }
+
 rlx_status onnx_force(onnx_call *c, onnx_value *v, const char *why, rlx_tensor *out) {
   onnx_importer *imp = c->imp;
   if (v->refused) return RLX_UNSUPPORTED;
   RLX_TRY(onnx_know(imp, v));
+  if (imp->is_symbolic && (!v->known || v->is_open)) return onnx_need_numbers(imp, why);
   if (!v->known && imp->inner) return RLX_FAIL(RLX_UNSUPPORTED, "%s, in a loop", why);
   if (!v->known && !v->live) RLX_TRY(onnx_cut(imp, v, why));
   if (!v->known) RLX_TRY(onnx_stop(imp, imp->client->value(imp->client->user, v->live - 1, &v->known)));
@@ -85,6 +90,19 @@ rlx_status onnx_need_ints(onnx_call *c, uint32_t i, onnx_ints *out) {
   return RLX_OK;
 }
 
+rlx_status onnx_need_sizes(onnx_call *c, uint32_t i, onnx_ints *out) {
+  rlx_tensor t;
+  RLX_TRY(need(c, i, true, &t));
+  if (!c->in[i]->is_open) {
+    RLX_TRY(onnx_need_ints(c, i, out));
+    for (size_t k = 0; c->imp->is_symbolic && k < out->n; k++) /* a number that reads as a size code */
+      if (rlx_dim_is_open(out->v[k])) return onnx_need_numbers(c->imp, c->node->op);
+    return RLX_OK;
+  }
+  *out = (onnx_ints){t.data, rlx_tensor_count(&t)};
+  return RLX_OK;
+}
+
 rlx_status onnx_need_int(onnx_call *c, uint32_t i, int64_t *out) {
   onnx_ints v;
   RLX_TRY(onnx_need_ints(c, i, &v));
@@ -93,14 +111,25 @@ rlx_status onnx_need_int(onnx_call *c, uint32_t i, int64_t *out) {
   return RLX_OK;
 }
 
+static rlx_status copy_dims(uint32_t i, const onnx_ints *v, rlx_dims *out) {
+  if (v->n > RLX_MAX_RANK)
+    return RLX_FAIL(RLX_UNSUPPORTED, "input %u names %zu axes, and RLX has at most %d", (unsigned)i, v->n,
+                    RLX_MAX_RANK);
+  *out = (rlx_dims){.n = (int32_t)v->n};
+  if (v->n) memcpy(out->v, v->v, v->n * sizeof *v->v);
+  return RLX_OK;
+}
+
 rlx_status onnx_need_dims(onnx_call *c, uint32_t i, rlx_dims *out) {
   onnx_ints v;
   RLX_TRY(onnx_need_ints(c, i, &v));
-  if (v.n > RLX_MAX_RANK)
-    return RLX_FAIL(RLX_UNSUPPORTED, "input %u names %zu axes, and RLX has at most %d", (unsigned)i, v.n, RLX_MAX_RANK);
-  *out = (rlx_dims){.n = (int32_t)v.n};
-  if (v.n) memcpy(out->v, v.v, v.n * sizeof *v.v);
-  return RLX_OK;
+  return copy_dims(i, &v, out);
+}
+
+rlx_status onnx_need_shape(onnx_call *c, uint32_t i, rlx_dims *out) {
+  onnx_ints v;
+  RLX_TRY(onnx_need_sizes(c, i, &v));
+  return copy_dims(i, &v, out);
 }
 
 rlx_status onnx_need_number(onnx_call *c, uint32_t i, double *out) {
@@ -214,6 +243,8 @@ rlx_status onnx_ints_of(const onnx_call *c, const char *name, onnx_ints *out) {
   const onnx_attribute *a;
   RLX_TRY(find_kind(c, name, ONNX_KIND_INTS, &a));
   *out = a ? (onnx_ints){a->ints, a->n} : (onnx_ints){NULL, 0};
+  for (size_t i = 0; c->imp->is_symbolic && i < out->n; i++) /* a number that reads as a size code */
+    if (rlx_dim_is_open(out->v[i])) return onnx_need_numbers(c->imp, c->node->op);
   return RLX_OK;
 }
 
@@ -272,7 +303,8 @@ void onnx_set_value(onnx_call *c, uint32_t i, onnx_value *v) {
 rlx_status onnx_value_make(onnx_call *c, rlx_node n, onnx_type type, onnx_value **out) {
   RLX_TRY(rlx_graph_status(c->imp->g));
   if (!n) return RLX_FAIL(RLX_INVALID, "a result is no node");
-  RLX_TRY(onnx_check_extent(&rlx_graph_at(c->imp->g, n)->type.shape));
+  if (!rlx_dims_open(&rlx_graph_at(c->imp->g, n)->type.shape))
+    RLX_TRY(onnx_check_extent(&rlx_graph_at(c->imp->g, n)->type.shape));
   onnx_value *v = onnx_value_new(c->imp);
   if (!v) return RLX_NO_MEMORY;
   v->type = type;
@@ -302,6 +334,12 @@ rlx_status onnx_set_ints(onnx_call *c, uint32_t i, const int64_t *v, size_t n, b
   if (n) memcpy(copy, v, n * sizeof *v);
   rlx_tensor t = {.dtype = RLX_I64, .shape = is_scalar ? RLX_SCALAR : RLX_DIMS((int64_t)n), .data = copy};
   return onnx_value_known(c->imp, ONNX_INT64, &t, &c->out[i]);
+}
+
+rlx_status onnx_set_sizes(onnx_call *c, uint32_t i, const int64_t *v, size_t n, bool is_scalar) {
+  RLX_TRY(onnx_set_ints(c, i, v, n, is_scalar));
+  for (size_t k = 0; i < c->n_out && k < n; k++) c->out[i]->is_open |= rlx_dim_is_open(v[k]);
+  return RLX_OK;
 }
 
 rlx_status onnx_refuse(onnx_call *c, const char *fmt, ...) {
@@ -361,6 +399,7 @@ rlx_status onnx_on_host(onnx_call *c, onnx_host_fn fn, const int64_t p[ONNX_HOST
     known[i].dtype = RLX_DTYPE_UNKNOWN;
     if (!c->in[i]) continue;
     RLX_TRY(onnx_know(imp, c->in[i]));
+    if (imp->is_symbolic && (!c->in[i]->known || c->in[i]->is_open)) return onnx_need_numbers(imp, c->node->op);
     if (c->in[i]->known) RLX_TRY(tensor_of(c->in[i], &known[i]));
     else all = false, cut |= !c->in[i]->live;
   }

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "onnx/importer.h"
+
 /* ---- nodes ---- */
 
 rlx_node onnx_scalar_like(onnx_call *c, rlx_node x, double v) {
@@ -23,9 +25,7 @@ rlx_node onnx_cast(onnx_call *c, rlx_node x, rlx_dtype to) {
 
 rlx_node onnx_reshape(onnx_call *c, rlx_node x, rlx_dims shape) {
   rlx_dims have = onnx_dims(c, x);
-  bool same = have.n == shape.n;
-  for (int i = 0; same && i < have.n; i++) same = have.v[i] == shape.v[i];
-  return !x || same ? x : rlx_op_reshape(c->g, x, shape);
+  return !x || onnx_same_shape(c, &have, &shape) ? x : rlx_op_reshape(c->g, x, shape);
 }
 
 rlx_node onnx_fill(onnx_call *c, rlx_dtype dtype, rlx_dims shape, double v) {
@@ -35,8 +35,8 @@ rlx_node onnx_fill(onnx_call *c, rlx_dtype dtype, rlx_dims shape, double v) {
 
 rlx_node onnx_part(onnx_call *c, rlx_node x, int axis, int64_t from, int64_t to) {
   rlx_dims shape = onnx_dims(c, x);
-  if (axis < shape.n && from == 0 && to == shape.v[axis]) return x;
-  return rlx_op_narrow(c->g, x, axis, from, to - from);
+  if (axis < shape.n && from == 0 && onnx_equal(c, to, shape.v[axis])) return x;
+  return rlx_op_narrow(c->g, x, axis, from, rlx_size_sub(c->g, to, from));
 }
 
 rlx_node onnx_transpose_last(onnx_call *c, rlx_node x) {
@@ -157,6 +157,7 @@ rlx_status onnx_window_of(const onnx_call *c, const rlx_dims *kernel, const rlx_
   RLX_TRY(read_pads(c, w));
   if (w->auto_pad == ONNX_PAD_VALID)
     for (int i = 0; i < w->n; i++) w->lo.v[i] = w->hi.v[i] = 0;
+  else if (w->auto_pad != ONNX_PAD_GIVEN && rlx_dims_open(sizes)) return onnx_need_numbers(c->imp, "auto_pad");
   else if (w->auto_pad != ONNX_PAD_GIVEN) same_pads(w, sizes);
   return RLX_OK;
 }

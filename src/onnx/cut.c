@@ -105,6 +105,7 @@ static rlx_status begin_graph(onnx_importer *imp) {
 
 rlx_status onnx_cut(onnx_importer *imp, onnx_value *also, const char *why) {
   later l = {.imp = imp};
+  if (imp->is_symbolic) return onnx_need_numbers(imp, why);
   if (++imp->walk > ONNX_MAX_CUTS)
     return onnx_stop(imp, RLX_FAIL(RLX_UNSUPPORTED, "the graph is cut more than %d times: %s", ONNX_MAX_CUTS, why));
   rlx_status s = also ? use(&l, also, no_name) : RLX_OK;

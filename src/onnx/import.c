@@ -206,8 +206,10 @@ static rlx_status call_node(onnx_call *c) {
     report_refused(imp, c->scope, c->node, c->opset, "RLX does not have this op");
     return RLX_UNSUPPORTED;
   }
+  RLX_TRY(onnx_check_open(c, row->takes_open));
   uint32_t before = imp->n_refused;
   rlx_status s = call_row(c, row);
+  if (imp->needs_numbers) return RLX_UNSUPPORTED;
   if (s == RLX_UNSUPPORTED && imp->n_refused == before && !imp->is_stopped)
     report_refused(imp, c->scope, c->node, c->opset, rlx_message());
   return s;
@@ -278,6 +280,21 @@ static rlx_status check_shape(const onnx_value_info *d, const rlx_dims *shape) {
   return RLX_OK;
 }
 
+/* The axes that are symbols, with the given sizes as samples. */
+static rlx_status add_symbols(onnx_importer *imp, const onnx_input *given, rlx_dims *shape) {
+  char name[16];
+  for (int i = 0; i < shape->n; i++) {
+    if (!given->symbol[i]) continue;
+    snprintf(name, sizeof name, "n%u", (unsigned)given->symbol[i]);
+    imp->is_symbolic = true;
+    RLX_TRY(rlx_graph_use_algebra(imp->g));
+    /* A symbol's number is its place among the graph's, so one that is there already is not added again. */
+    if (given->symbol[i] <= rlx_graph_symbol_count(imp->g)) shape->v[i] = rlx_dim_from_symbol(given->symbol[i] - 1u);
+    else shape->v[i] = rlx_graph_add_sample(imp->g, name, shape->v[i]);
+  }
+  return rlx_graph_status(imp->g);
+}
+
 static rlx_status add_input(onnx_importer *imp, onnx_scope *s, const onnx_value_info *d, const onnx_input *given) {
   rlx_dtype carrier = onnx_type_carrier(d->type);
   if (strcmp(d->kind, "tensor") != 0 || carrier == RLX_DTYPE_UNKNOWN)
@@ -289,6 +306,7 @@ static rlx_status add_input(onnx_importer *imp, onnx_scope *s, const onnx_value_
   if (!v) return RLX_NO_MEMORY;
   v->type = d->type;
   v->is = (rlx_type){carrier, given->type.shape};
+  RLX_TRY(add_symbols(imp, given, &v->is.shape));
   RLX_TRY(onnx_live_add(imp, v, d->name));
   return name_value(s, d->name, v);
 }
@@ -337,6 +355,7 @@ rlx_status onnx_import(rlx_onnx *m, const onnx_input *inputs, size_t n, uint64_t
   rlx_array_deinit(&imp.blobs);
   rlx_array_deinit(&imp.values);
   rlx_array_deinit(&imp.known);
+  rlx_array_deinit(&imp.open);
   rlx_array_deinit(&imp.live);
   rlx_str_deinit(&imp.refused);
   rlx_bump_deinit(&imp.bump);

@@ -14,7 +14,7 @@
 #ifndef RLX_ONNX_IMPORT_H
 #define RLX_ONNX_IMPORT_H
 
-#include "ir/graph.h"
+#include "ir/algebra.h"
 #include "onnx/model.h"
 
 /* ---- values ---- */
@@ -24,6 +24,7 @@ typedef struct onnx_value {
   rlx_type is;               /* what carries it, and its shape */
   rlx_node node;             /* in the graph being built; 0: not there yet */
   const void *known;         /* its bytes; NULL: not known */
+  bool is_open;              /* they are i64 elements of which some are size codes: symbolic.c */
   const onnx_tensor *weight; /* in a file; NULL: not */
   const char *leaf;          /* the name of its input or param */
   uint32_t live;             /* 1 + its number among the values that go from graph to graph; 0: it does not */
@@ -68,10 +69,12 @@ typedef struct onnx_client {
 
 typedef struct onnx_input {
   const char *name;
-  rlx_type type; /* as given; it is converted to what carries the declared type */
+  rlx_type type;                /* as given; it is converted to what carries the declared type */
+  uint8_t symbol[RLX_MAX_RANK]; /* by axis: 0 a number, else the symbol's number from 1 on, with this size as sample */
 } onnx_input;
 
 /* Imports the model for inputs of these types: one for each of the model's inputs that has no default or is given (in any order). */
+/* Where axes are symbols, the graph that the client gets is a template (symbolic.c); an import that needs numbers fails. */
 rlx_status onnx_import(rlx_onnx *m, const onnx_input *inputs, size_t n, uint64_t max_trips, const onnx_client *client);
 
 /* ---- what the functions of ops work with ---- */
@@ -97,6 +100,7 @@ typedef struct onnx_op_row {
   int since, until;       /* versions of the domain's opset; until 0: the newest */
   uint8_t min_in, max_in; /* 255: any number */
   onnx_op_fn fn;
+  bool takes_open; /* sizes that are symbols: symbolic.c */
 } onnx_op_row;
 const onnx_op_row *onnx_op_find(const char *domain, const char *name, int64_t opset);
 size_t onnx_op_rows(const onnx_op_row **rows);
@@ -125,6 +129,13 @@ rlx_status onnx_need_dims(onnx_call *c, uint32_t i, rlx_dims *out);  /* at most 
 rlx_status onnx_need_number(onnx_call *c, uint32_t i, double *out);  /* the one element, of any real type */
 rlx_status onnx_need_bool(onnx_call *c, uint32_t i, bool *out);
 bool onnx_is_known(onnx_call *c, uint32_t i); /* without asking */
+/* The same for sizes, which may be open. Only functions of ops that are marked OPEN in ops.def call these. */
+rlx_status onnx_need_sizes(onnx_call *c, uint32_t i, onnx_ints *out);
+rlx_status onnx_need_shape(onnx_call *c, uint32_t i, rlx_dims *out); /* at most RLX_MAX_RANK sizes */
+/* Decisions on sizes that may be open (symbolic.c); arithmetic on them: rlx_size_*. */
+bool onnx_less(onnx_call *c, int64_t a, int64_t b);
+bool onnx_equal(onnx_call *c, int64_t a, int64_t b);
+bool onnx_same_shape(onnx_call *c, const rlx_dims *a, const rlx_dims *b);
 
 /* Attributes. Fails where it is there with another type. What a function finds or looks for it knows; a node with an attribute that
  * its function did not look for is refused (attributes.c). */
@@ -150,9 +161,10 @@ rlx_status onnx_axes(const onnx_call *c, rlx_dims *axes, int rank);
 rlx_status onnx_set(onnx_call *c, uint32_t i, rlx_node n);                     /* of the type that is stored so */
 rlx_status onnx_set_as(onnx_call *c, uint32_t i, rlx_node n, onnx_type type);  /* u16, u64, .. in their carrier */
 rlx_status onnx_set_like(onnx_call *c, uint32_t i, rlx_node n, uint32_t like); /* of the type of an input */
-rlx_status onnx_set_ints(onnx_call *c, uint32_t i, const int64_t *v, size_t n, bool is_scalar); /* i64, known */
-rlx_status onnx_value_make(onnx_call *c, rlx_node n, onnx_type type, onnx_value **out);         /* of no output */
-void onnx_set_value(onnx_call *c, uint32_t i, onnx_value *v);                                   /* the very value */
+rlx_status onnx_set_ints(onnx_call *c, uint32_t i, const int64_t *v, size_t n, bool is_scalar);  /* i64, known */
+rlx_status onnx_set_sizes(onnx_call *c, uint32_t i, const int64_t *v, size_t n, bool is_scalar); /* may be open */
+rlx_status onnx_value_make(onnx_call *c, rlx_node n, onnx_type type, onnx_value **out);          /* of no output */
+void onnx_set_value(onnx_call *c, uint32_t i, onnx_value *v);                                    /* the very value */
 static inline bool onnx_wants(const onnx_call *c, uint32_t i) { return i < c->n_out && *c->node->out[i]; }
 /* A tensor of the file as a value: a constant if it is small, else a param. */
 rlx_status onnx_value_from_tensor(onnx_importer *imp, const onnx_tensor *t, const char *name, onnx_value **out);

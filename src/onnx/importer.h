@@ -39,6 +39,7 @@ struct onnx_importer {
   rlx_graph *g;
   RLX_ARRAY(onnx_value *) values;
   RLX_ARRAY(const void *) known; /* bytes of nodes of g */
+  RLX_ARRAY(bool) open;          /* which of them hold sizes: symbolic.c */
   RLX_ARRAY(rlx_blob *) blobs;   /* of constants that known bytes lie in */
   rlx_node folded;               /* nodes before it have been tried */
   onnx_scope *scope;             /* the innermost */
@@ -48,7 +49,8 @@ struct onnx_importer {
   char why[256];                 /* it is asked for */
   rlx_str refused;
   uint32_t n_refused;
-  bool is_stopped; /* by a limit or by the client: what fails then is no matter of single nodes */
+  bool is_symbolic, needs_numbers; /* symbolic.c; the second: the import with symbols is given up */
+  bool is_stopped;                 /* by a limit or by the client: what fails then is no matter of single nodes */
   uint64_t n_imported, max_trips;
   uint32_t walk; /* number of the last walk that marked values */
 };
@@ -71,6 +73,13 @@ rlx_status onnx_fold_new(onnx_importer *imp);   /* computes what can be of the n
 void onnx_take_known(onnx_importer *imp, onnx_value *v);
 rlx_status onnx_know(onnx_importer *imp, onnx_value *v); /* its bytes, if no run is needed for them */
 rlx_node onnx_value_node(onnx_importer *imp, onnx_value *v);
+/* symbolic.c */
+rlx_status onnx_need_numbers(onnx_importer *imp, const char *what); /* ends an import with symbols */
+/* Fails where an input has open sizes and the op's function does not take them. */
+rlx_status onnx_check_open(const onnx_call *c, bool takes_open);
+/* A node of g with inputs that are known, some as sizes. *bytes NULL: the result is not known. */
+rlx_status onnx_compute_sizes(onnx_importer *imp, const rlx_node_rec *n, const rlx_tensor *const *in,
+                              const bool *is_open, const void **bytes, bool *result_is_open);
 /* inner.c: an input of the body that stands for a value of the graphs around it. */
 rlx_node onnx_capture(onnx_importer *imp, onnx_value *v);
 /* cut.c */

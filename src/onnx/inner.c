@@ -164,6 +164,7 @@ rlx_status onnx_loop_as_graph(onnx_call *c, onnx_loop *l, bool *done) {
   outside o;
   *done = false;
   if (l->trips < MIN_TRIPS || imp->inner || imp->client->no_loops) return RLX_OK;
+  if (imp->is_symbolic) return onnx_need_numbers(imp, "a loop as a graph");
   onnx_value **body_in = onnx_alloc(imp, (size_t)l->body->n_inputs + 1, sizeof *body_in);
   onnx_value **body_out = onnx_alloc(imp, (size_t)l->body->n_outputs + 1, sizeof *body_out);
   l->results = onnx_alloc(imp, (size_t)l->body->n_outputs + 1, sizeof *l->results);

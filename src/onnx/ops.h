@@ -6,7 +6,9 @@
 #include "onnx/import.h"
 
 #define ROW(domain, name, since, until, min, max, fn) rlx_status fn(onnx_call *c);
+#define OPEN ROW
 #include "onnx/ops.def"
+#undef OPEN
 #undef ROW
 
 #endif

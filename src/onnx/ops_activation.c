@@ -146,7 +146,7 @@ static rlx_status along(onnx_call *c, along_fn fn) {
   else RLX_TRY(onnx_axis(c, at, shape.n, &axis));
   rlx_node x = onnx_in(c, 0);
   if (c->opset >= 13 && onnx_rank(c, 0) > 0) return set(c, fn(c->g, x, axis));
-  for (int i = 0; i < shape.n; i++) flat.v[i >= axis] *= shape.v[i];
+  for (int i = 0; i < shape.n; i++) flat.v[i >= axis] = rlx_size_mul(c->g, flat.v[i >= axis], shape.v[i]);
   return set(c, rlx_op_reshape(c->g, fn(c->g, rlx_op_reshape(c->g, x, flat), 1), onnx_shape(c, 0)));
 }
 

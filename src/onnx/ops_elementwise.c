@@ -160,7 +160,8 @@ rlx_status onnx_op_mod(onnx_call *c) {
 static rlx_node small_power(onnx_call *c) {
   double p = 0;
   rlx_dims shape = onnx_shape(c, 1);
-  if (shape.n > onnx_rank(c, 0) || rlx_dims_count(&shape) != 1 || !onnx_is_known(c, 1)) return RLX_NONE;
+  if (shape.n > onnx_rank(c, 0) || rlx_dims_open(&shape) || rlx_dims_count(&shape) != 1 || !onnx_is_known(c, 1))
+    return RLX_NONE;
   if (onnx_need_number(c, 1, &p)) return RLX_NONE;
   rlx_node x = p == 2 || p == 3 ? onnx_in(c, 0) : RLX_NONE;
   if (!x) return RLX_NONE;

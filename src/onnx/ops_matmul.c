@@ -8,7 +8,7 @@ static rlx_status product(onnx_call *c, rlx_node a, rlx_node b, onnx_type t, rlx
   rlx_dims sa = rlx_node_shape(g, a), sb = rlx_node_shape(g, b);
   if (onnx_type_is_float(t)) return *out = rlx_op_matmul(g, a, b), RLX_OK;
   if (sa.n == RLX_MAX_RANK || sb.n == RLX_MAX_RANK) return onnx_refuse(c, "integers of %d axes", RLX_MAX_RANK);
-  if (sa.v[sa.n - 1] != sb.v[sb.n - 2])
+  if (!onnx_equal(c, sa.v[sa.n - 1], sb.v[sb.n - 2]))
     return RLX_FAIL(RLX_INVALID, "rows of %lld times columns of %lld", (long long)sa.v[sa.n - 1],
                     (long long)sb.v[sb.n - 2]);
   rlx_dims wide_a = sa, wide_b = sb, all = sa.n > sb.n ? sa : sb;

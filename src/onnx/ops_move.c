@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "onnx/carry.h"
+#include "onnx/importer.h"
 #include "onnx/ops.h"
 
 /* ---- join and split ---- */
@@ -34,10 +35,17 @@ static rlx_status split_sizes(onnx_call *c, int64_t n, onnx_ints *sizes) {
   RLX_TRY(onnx_int(c, "num_outputs", parts, &parts));
   if (parts != c->n_out || parts < 1)
     return RLX_FAIL(RLX_INVALID, "%" PRId64 " parts for %u outputs", parts, (unsigned)c->n_out);
-  if (c->opset < 18 && n % parts)
+  int64_t each = rlx_size_div(c->g, n, parts);
+  bool is_even = onnx_equal(c, rlx_size_mul(c->g, each, parts), n);
+  if (c->opset < 18 && !is_even)
     return RLX_FAIL(RLX_INVALID, "%" PRId64 " elements in %" PRId64 " equal parts", n, parts);
-  int64_t each = n / parts + (n % parts != 0), left = n;
-  for (int64_t i = 0; i < parts; i++) left -= v[i] = each < left ? each : left;
+  if (rlx_dim_is_open(n) && !is_even) return onnx_need_numbers(c->imp, "Split");
+  int64_t left = n;
+  if (!is_even) each++;
+  for (int64_t i = 0; i < parts; i++) {
+    v[i] = is_even || each < left ? each : left;
+    if (!is_even) left -= v[i];
+  }
   *sizes = (onnx_ints){v, (size_t)parts};
   return RLX_OK;
 }
@@ -47,33 +55,49 @@ rlx_status onnx_op_split(onnx_call *c) {
   int axis;
   onnx_ints sizes = {0};
   rlx_dims shape = onnx_shape(c, 0);
-  if (c->opset >= 13 && onnx_has(c, 1)) RLX_TRY(onnx_need_ints(c, 1, &sizes));
+  if (c->opset >= 13 && onnx_has(c, 1)) RLX_TRY(onnx_need_sizes(c, 1, &sizes));
   RLX_TRY(onnx_int(c, "axis", 0, &at));
   RLX_TRY(onnx_axis(c, at, shape.n, &axis));
   int64_t n = shape.v[axis];
   RLX_TRY(split_sizes(c, n, &sizes));
   if (sizes.n != c->n_out) return RLX_FAIL(RLX_INVALID, "%zu sizes for %u outputs", sizes.n, (unsigned)c->n_out);
   for (size_t i = 0; i < sizes.n; i++) {
-    if (sizes.v[i] < 0 || sizes.v[i] > n - start)
+    int64_t left = rlx_size_sub(c->g, n, start);
+    if (onnx_less(c, sizes.v[i], 0) || onnx_less(c, left, sizes.v[i]))
       return RLX_FAIL(RLX_INVALID, "part %zu has %" PRId64 " of the %" PRId64 " elements that are left", i, sizes.v[i],
-                      n - start);
+                      left);
     rlx_node x = onnx_in(c, 0);
-    if (sizes.v[i] != n) x = rlx_op_narrow(c->g, x, axis, start, sizes.v[i]);
+    if (!onnx_equal(c, sizes.v[i], n)) x = rlx_op_narrow(c->g, x, axis, start, sizes.v[i]);
     RLX_TRY(onnx_set_like(c, (uint32_t)i, x, 0));
-    start += sizes.v[i];
+    start = rlx_size_add(c->g, start, sizes.v[i]);
   }
-  if (start != n) return RLX_FAIL(RLX_INVALID, "the parts have %" PRId64 " of %" PRId64 " elements", start, n);
+  if (!onnx_equal(c, start, n))
+    return RLX_FAIL(RLX_INVALID, "the parts have %" PRId64 " of %" PRId64 " elements", start, n);
   return RLX_OK;
 }
 
 /* ---- cut ---- */
 
+/* A place in 0 .. n, for open sizes. */
+static int64_t clamp_place(onnx_call *c, int64_t at, int64_t n) {
+  if (!rlx_dim_is_open(at) && (at < -INT32_MAX || at > INT32_MAX)) return at < 0 ? 0 : n; /* no axis is as long */
+  if (onnx_less(c, at, 0)) at = rlx_size_add(c->g, at, n);
+  if (onnx_less(c, at, 0)) return 0;
+  return onnx_less(c, n, at) ? n : at;
+}
+
 /* As ONNX clamps them: a start to an element (or, forward, the end), an end to one past either side. RLX counts a negative place from
  * the end, so the one before the first is written as -n - 1. */
-static void clamp_places(rlx_op_slice_desc *d, const rlx_dims *shape) {
+static void clamp_places(onnx_call *c, rlx_op_slice_desc *d, const rlx_dims *shape) {
   for (int i = 0; i < d->start.n; i++) {
     int64_t n = shape->v[d->axes.n ? d->axes.v[i] : i], *start = &d->start.v[i], *stop = &d->stop.v[i];
     bool back = d->step.n && d->step.v[i] < 0;
+    if (c->imp->is_symbolic && (rlx_dim_is_open(n) || rlx_dim_is_open(*start) || rlx_dim_is_open(*stop))) {
+      if (back) (void)onnx_need_numbers(c->imp, "Slice backward");
+      *start = clamp_place(c, *start, n);
+      *stop = clamp_place(c, *stop, n);
+      continue;
+    }
     int64_t max = back ? n - 1 : n, min = back ? -1 : 0;
     if (*start < 0) *start += n;
     if (*stop < 0) *stop += n;
@@ -88,8 +112,8 @@ rlx_status onnx_op_slice(onnx_call *c) {
   rlx_op_slice_desc d = {RLX_OP_SLICE_DESC_INIT};
   bool by_inputs = c->opset >= 10;
   if (by_inputs) {
-    RLX_TRY(onnx_need_dims(c, 1, &d.start));
-    RLX_TRY(onnx_need_dims(c, 2, &d.stop));
+    RLX_TRY(onnx_need_shape(c, 1, &d.start));
+    RLX_TRY(onnx_need_shape(c, 2, &d.stop));
     if (onnx_has(c, 3)) RLX_TRY(onnx_need_dims(c, 3, &d.axes));
     if (onnx_has(c, 4)) RLX_TRY(onnx_need_dims(c, 4, &d.step));
   } else {
@@ -109,7 +133,7 @@ rlx_status onnx_op_slice(onnx_call *c) {
     if (d.step.v[i] > INT32_MAX) d.step.v[i] = INT32_MAX;
     if (d.step.v[i] < -INT32_MAX) d.step.v[i] = -INT32_MAX;
   }
-  clamp_places(&d, &shape);
+  clamp_places(c, &d, &shape);
   return onnx_set_like(c, 0, rlx_op_slice(c->g, onnx_in(c, 0), &d), 0);
 }
 
@@ -117,14 +141,15 @@ rlx_status onnx_op_slice(onnx_call *c) {
 
 rlx_status onnx_op_expand(onnx_call *c) {
   rlx_dims to, from = onnx_shape(c, 0), out;
-  RLX_TRY(onnx_need_dims(c, 1, &to));
+  RLX_TRY(onnx_need_shape(c, 1, &to));
   out = to.n > from.n ? to : from;
   for (int i = 0; i < out.n; i++) {
     int64_t a = i < out.n - from.n ? 1 : from.v[i - (out.n - from.n)];
     int64_t b = i < out.n - to.n ? 1 : to.v[i - (out.n - to.n)];
-    if (a != b && a != 1 && b != 1)
+    bool one_a = onnx_equal(c, a, 1);
+    if (!one_a && !onnx_equal(c, b, 1) && !onnx_equal(c, a, b))
       return RLX_FAIL(RLX_INVALID, "axis %d has %" PRId64 " elements and is to have %" PRId64, i, a, b);
-    out.v[i] = a == 1 ? b : a;
+    out.v[i] = one_a ? b : a;
   }
   RLX_TRY(onnx_check_size(c, &out));
   return onnx_set_like(c, 0, rlx_op_expand(c->g, onnx_in(c, 0), out), 0);
@@ -133,7 +158,7 @@ rlx_status onnx_op_expand(onnx_call *c) {
 static rlx_status tile_counts(onnx_call *c, rlx_dims *reps) {
   int64_t count, at;
   int axis;
-  if (c->opset >= 6) return onnx_need_dims(c, 1, reps);
+  if (c->opset >= 6) return onnx_need_shape(c, 1, reps);
   RLX_TRY(onnx_need_int(c, 1, &count));
   RLX_TRY(onnx_need_int(c, 2, &at));
   RLX_TRY(onnx_axis(c, at, onnx_rank(c, 0), &axis));
@@ -146,13 +171,17 @@ rlx_status onnx_op_tile(onnx_call *c) {
   rlx_dims reps, out = onnx_shape(c, 0);
   RLX_TRY(tile_counts(c, &reps));
   if (reps.n != out.n) return RLX_FAIL(RLX_INVALID, "%d counts for %d axes", (int)reps.n, (int)out.n);
-  for (int i = 0; i < out.n; i++)
-    if (reps.v[i] < 0 || !rlx_mul_i64(out.v[i], reps.v[i], &out.v[i]))
+  for (int i = 0; i < out.n; i++) {
+    bool negative = onnx_less(c, reps.v[i], 0);
+    out.v[i] = rlx_size_mul(c->g, out.v[i], reps.v[i]);
+    if (negative || out.v[i] == RLX_DIM_UNKNOWN)
       return RLX_FAIL(RLX_INVALID, "axis %d is to be repeated %" PRId64 " times", i, reps.v[i]);
+  }
   RLX_TRY(onnx_check_size(c, &out));
   if (out.n == 0) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
   for (int i = 0; i < out.n; i++) /* nothing is left: no copies to make */
-    if (out.v[i] == 0) return onnx_set_like(c, 0, rlx_op_expand(c->g, onnx_number(c, onnx_in_type(c, 0), 0), out), 0);
+    if (onnx_equal(c, out.v[i], 0))
+      return onnx_set_like(c, 0, rlx_op_expand(c->g, onnx_number(c, onnx_in_type(c, 0), 0), out), 0);
   return onnx_set_like(c, 0, rlx_op_tile(c->g, onnx_in(c, 0), reps), 0);
 }
 
@@ -165,7 +194,7 @@ typedef struct border {
 static rlx_status pads_of(onnx_call *c, onnx_ints *pads, rlx_dims *axes) {
   *axes = RLX_SCALAR;
   if (c->opset < 11) return onnx_ints_of(c, c->opset < 2 ? "paddings" : "pads", pads);
-  RLX_TRY(onnx_need_ints(c, 1, pads));
+  RLX_TRY(onnx_need_sizes(c, 1, pads));
   if (onnx_has(c, 3)) RLX_TRY(onnx_need_dims(c, 3, axes));
   return RLX_OK;
 }
@@ -194,16 +223,19 @@ static rlx_status crop(onnx_call *c, border *b, rlx_node *x) {
   rlx_op_slice_desc d = {RLX_OP_SLICE_DESC_INIT, .start = {.n = shape.n}, .stop = shape};
   bool any = false;
   for (int i = 0; i < shape.n; i++) {
-    int64_t lo = b->lo.v[i] < 0 ? b->lo.v[i] : 0, hi = b->hi.v[i] < 0 ? b->hi.v[i] : 0;
-    if (lo < -shape.v[i] || hi < -shape.v[i] || lo + hi + shape.v[i] < 0)
+    int64_t lo = onnx_less(c, b->lo.v[i], 0) ? b->lo.v[i] : 0, hi = onnx_less(c, b->hi.v[i], 0) ? b->hi.v[i] : 0;
+    int64_t left = rlx_size_add(c->g, rlx_size_add(c->g, lo, hi), shape.v[i]);
+    if (left == RLX_DIM_UNKNOWN || onnx_less(c, rlx_size_add(c->g, lo, shape.v[i]), 0) ||
+        onnx_less(c, rlx_size_add(c->g, hi, shape.v[i]), 0) || onnx_less(c, left, 0))
       return RLX_FAIL(RLX_INVALID, "axis %d has %" PRId64 " elements and loses %" PRId64 " and %" PRId64, i, shape.v[i],
                       lo, hi);
     any |= lo || hi;
-    d.start.v[i] = -lo;
-    d.stop.v[i] = shape.v[i] + hi;
-    b->lo.v[i] -= lo;
-    b->hi.v[i] -= hi;
-    if (!rlx_add_i64(shape.v[i] + lo + hi, b->lo.v[i], &out.v[i]) || !rlx_add_i64(out.v[i], b->hi.v[i], &out.v[i]))
+    d.start.v[i] = rlx_size_sub(c->g, 0, lo);
+    d.stop.v[i] = rlx_size_add(c->g, shape.v[i], hi);
+    b->lo.v[i] = rlx_size_sub(c->g, b->lo.v[i], lo);
+    b->hi.v[i] = rlx_size_sub(c->g, b->hi.v[i], hi);
+    out.v[i] = rlx_size_add(c->g, rlx_size_add(c->g, left, b->lo.v[i]), b->hi.v[i]);
+    if (out.v[i] == RLX_DIM_UNKNOWN)
       return RLX_FAIL(RLX_INVALID, "axis %d is padded by %" PRId64 " and %" PRId64, i, b->lo.v[i], b->hi.v[i]);
   }
   RLX_TRY(onnx_check_size(c, &out));

@@ -88,10 +88,10 @@ static rlx_status read_stash(onnx_call *c, rlx_dtype *out) {
   return RLX_OK;
 }
 
-static bool fits_axes(const rlx_dims *scale, const rlx_dims *x, int axis) {
+static bool fits_axes(onnx_call *c, const rlx_dims *scale, const rlx_dims *x, int axis) {
   if (scale->n != x->n - axis) return false;
   for (int i = 0; i < scale->n; i++)
-    if (scale->v[i] != x->v[axis + i]) return false;
+    if (!onnx_equal(c, scale->v[i], x->v[axis + i])) return false;
   return true;
 }
 
@@ -101,7 +101,7 @@ static rlx_status norm_of(onnx_call *c, bool is_layer, rlx_node x, double eps, i
   rlx_dims shape = onnx_shape(c, 0), scale = onnx_shape(c, 1), bias = onnx_shape(c, 2);
   rlx_dtype dtype = onnx_dtype(c, 0);
   rlx_node gamma = onnx_in(c, 1), beta = onnx_in(c, 2);
-  bool fits = fits_axes(&scale, &shape, axis) && (!beta || fits_axes(&bias, &shape, axis));
+  bool fits = fits_axes(c, &scale, &shape, axis) && (!beta || fits_axes(c, &bias, &shape, axis));
   if (fits && dtype == stash && onnx_dtype(c, 1) == stash && (!beta || onnx_dtype(c, 2) == stash)) {
     *out =
       is_layer ? rlx_op_layer_norm(c->g, x, gamma, beta, axis, eps) : rlx_op_rms_norm(c->g, x, gamma, beta, axis, eps);

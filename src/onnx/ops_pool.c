@@ -9,6 +9,7 @@
 #include "ir/element.h"
 #include "ir/walk.h"
 #include "onnx/compose.h"
+#include "onnx/importer.h"
 
 static rlx_status read_window(onnx_call *c, onnx_window *w, bool *ceil) {
   rlx_dims shape = onnx_shape(c, 0), sizes = onnx_spatial(&shape, 2);
@@ -19,7 +20,7 @@ static rlx_status read_window(onnx_call *c, onnx_window *w, bool *ceil) {
   if (w->auto_pad != ONNX_PAD_GIVEN) *ceil = false; /* the sizes are auto_pad's */
   for (int i = 0; i < w->n; i++) {
     if (w->kernel.v[i] < 1) return RLX_FAIL(RLX_INVALID, "attribute 'kernel_shape' is missing");
-    if (onnx_windows(w, i, sizes.v[i], *ceil) < 1)
+    if (!rlx_dim_is_open(sizes.v[i]) && onnx_windows(w, i, sizes.v[i], *ceil) < 1)
       return RLX_FAIL(RLX_INVALID, "no window of %" PRId64 " fits into axis %d of %" PRId64, onnx_reach(w, i), i + 2,
                       sizes.v[i]);
   }
@@ -80,6 +81,7 @@ rlx_status onnx_op_average_pool(onnx_call *c) {
     d.count_pad = count_pad;
     return onnx_set_like(c, 0, rlx_op_pool_avg(c->g, x, &d), 0);
   }
+  if (rlx_dims_open(&c->in[0]->is.shape)) return onnx_need_numbers(c->imp, "wide padding");
   /* How many elements a window has: those of the input, or with padding. */
   rlx_dims one = onnx_dims(c, x);
   one.v[0] = one.v[1] = 1;
@@ -234,6 +236,7 @@ rlx_status onnx_op_max_pool(onnx_call *c) {
   rlx_dtype dtype = onnx_dtype(c, 0);
   if (!onnx_holds_floats(dtype)) x = rlx_op_cast(c->g, x, RLX_F32); /* 8 bits fit */
   if (onnx_wants(c, 1)) {
+    if (rlx_dims_open(&c->in[0]->is.shape)) return onnx_need_numbers(c->imp, "indices of maxima");
     RLX_TRY(max_indices(c, x, &w, ceil, storage_order == 1, &indices));
     RLX_TRY(onnx_set(c, 1, indices));
   }

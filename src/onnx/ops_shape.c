@@ -4,6 +4,7 @@
 
 #include "base/arith.h"
 #include "onnx/carry.h"
+#include "onnx/importer.h"
 #include "onnx/ops.h"
 
 rlx_status onnx_op_identity(onnx_call *c) {
@@ -55,7 +56,7 @@ rlx_status onnx_op_constant_of_shape(onnx_call *c) {
   rlx_dims shape;
   onnx_type type = ONNX_FLOAT;
   rlx_node one;
-  RLX_TRY(onnx_need_dims(c, 0, &shape));
+  RLX_TRY(onnx_need_shape(c, 0, &shape));
   RLX_TRY(onnx_check_size(c, &shape));
   const onnx_attribute *a = onnx_attribute_find(c, "value");
   if (a) {
@@ -82,13 +83,22 @@ static uint64_t count_steps(int64_t start, int64_t limit, int64_t delta) {
 }
 
 static rlx_status range_of_ints(onnx_call *c) {
-  int64_t start, limit, delta;
+  int64_t start, delta;
+  onnx_ints limit;
+  rlx_dims shape;
   RLX_TRY(onnx_need_int(c, 0, &start));
-  RLX_TRY(onnx_need_int(c, 1, &limit));
+  RLX_TRY(onnx_need_sizes(c, 1, &limit));
   RLX_TRY(onnx_need_int(c, 2, &delta));
+  if (limit.n != 1) return RLX_FAIL(RLX_INVALID, "input 1 has %zu elements, expected one", limit.n);
   if (delta == 0) return RLX_FAIL(RLX_INVALID, "the step is 0");
-  uint64_t n = count_steps(start, limit, delta);
-  rlx_dims shape = RLX_DIMS(n > INT64_MAX ? INT64_MAX : (int64_t)n);
+  if (rlx_dim_is_open(limit.v[0]) && c->in[1]->is_open) {
+    if (delta < 0) return onnx_need_numbers(c->imp, "a range downward");
+    int64_t last = rlx_size_sub(c->g, rlx_size_sub(c->g, limit.v[0], start), 1);
+    shape = RLX_DIMS(onnx_less(c, last, 0) ? 0 : rlx_size_add(c->g, rlx_size_div(c->g, last, delta), 1));
+  } else {
+    uint64_t n = count_steps(start, limit.v[0], delta);
+    shape = RLX_DIMS(n > INT64_MAX ? INT64_MAX : (int64_t)n);
+  }
   RLX_TRY(onnx_check_size(c, &shape));
   rlx_node places = rlx_op_range(c->g, 0, 1, shape.v[0], RLX_I64), y;
   y = rlx_op_add(c->g, rlx_op_mul(c->g, places, onnx_integer(c, delta)), onnx_integer(c, start));
@@ -140,13 +150,15 @@ rlx_status onnx_op_shape(onnx_call *c) {
   RLX_TRY(onnx_int(c, "end", shape.n, &end));
   start = clamp_place(start, shape.n);
   end = clamp_place(end, shape.n);
-  return onnx_set_ints(c, 0, shape.v + start, end > start ? (size_t)(end - start) : 0, false);
+  return onnx_set_sizes(c, 0, shape.v + start, end > start ? (size_t)(end - start) : 0, false);
 }
 
 rlx_status onnx_op_size(onnx_call *c) {
   rlx_dims shape = onnx_shape(c, 0);
-  int64_t n = (int64_t)rlx_dims_count(&shape);
-  return onnx_set_ints(c, 0, &n, 1, true);
+  int64_t n = 1;
+  for (int i = 0; i < shape.n; i++) n = rlx_size_mul(c->g, n, shape.v[i]);
+  if (n == RLX_DIM_UNKNOWN) return onnx_need_numbers(c->imp, "Size");
+  return onnx_set_sizes(c, 0, &n, 1, true);
 }
 
 /* 0 keeps a size unless allowzero says that it is one; one -1 is what is left. */
@@ -155,12 +167,17 @@ rlx_status onnx_op_reshape(onnx_call *c) {
   bool allow_zero;
   int n_open = 0, n_zero = 0;
   if (c->opset < 5) RLX_TRY(onnx_dims_of(c, "shape", &to));
-  else RLX_TRY(onnx_need_dims(c, 1, &to));
+  else RLX_TRY(onnx_need_shape(c, 1, &to));
   RLX_TRY(onnx_flag(c, "allowzero", false, &allow_zero));
   for (int i = 0; i < to.n; i++) {
+    if (rlx_dim_is_open(to.v[i]) && c->imp->is_symbolic) {
+      if (!onnx_less(c, 0, to.v[i])) return onnx_need_numbers(c->imp, "Reshape");
+      continue;
+    }
     if (to.v[i] == 0 && !allow_zero) {
       if (i >= from.n) return RLX_FAIL(RLX_INVALID, "size %d is kept, but the input has %d axes", i, (int)from.n);
       to.v[i] = from.v[i];
+      if (rlx_dim_is_open(to.v[i])) continue;
     }
     if (to.v[i] < -1) return RLX_FAIL(RLX_INVALID, "size %d is %lld", i, (long long)to.v[i]);
     n_open += to.v[i] == -1;
@@ -177,7 +194,7 @@ rlx_status onnx_op_flatten(onnx_call *c) {
   RLX_TRY(onnx_int(c, "axis", 1, &axis));
   if (axis < -shape.n || axis > shape.n) return RLX_FAIL(RLX_INVALID, "axis %lld of %d", (long long)axis, (int)shape.n);
   if (axis < 0) axis += shape.n;
-  for (int i = 0; i < shape.n; i++) flat.v[i >= axis] *= shape.v[i];
+  for (int i = 0; i < shape.n; i++) flat.v[i >= axis] = rlx_size_mul(c->g, flat.v[i >= axis], shape.v[i]);
   return onnx_set_like(c, 0, rlx_op_reshape(c->g, onnx_in(c, 0), flat), 0);
 }
 
@@ -193,8 +210,8 @@ rlx_status onnx_op_squeeze(onnx_call *c) {
   RLX_TRY(onnx_axes(c, &axes, shape.n));
   bool all = c->opset < 13 ? !onnx_has_attribute(c, "axes") : !onnx_has(c, 1);
   for (int i = 0; i < shape.n; i++) {
-    bool goes = all ? shape.v[i] == 1 : is_among(&axes, i);
-    if (goes && shape.v[i] != 1)
+    bool goes = all ? onnx_equal(c, shape.v[i], 1) : is_among(&axes, i);
+    if (goes && !onnx_equal(c, shape.v[i], 1))
       return RLX_FAIL(RLX_INVALID, "axis %d has %lld elements, expected one", i, (long long)shape.v[i]);
     if (!goes) to.v[to.n++] = shape.v[i];
   }

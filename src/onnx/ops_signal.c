@@ -3,6 +3,7 @@
 
 #include "ir/element.h"
 #include "onnx/compose.h"
+#include "onnx/importer.h"
 
 #define PI 3.14159265358979323846
 
@@ -143,7 +144,8 @@ rlx_status onnx_op_stft(onnx_call *c) {
     return RLX_FAIL(RLX_INVALID, "the signal has %d axes, the window %d", (int)shape.n, (int)ws.n);
   length = onnx_has(c, 2) ? ws.v[0] : shape.v[1];
   if (onnx_has(c, 3)) RLX_TRY(onnx_need_int(c, 3, &length));
-  if (step < 1 || length < 1 || length > shape.v[1] || shape.v[1] > INT32_MAX || (onnx_has(c, 2) && ws.v[0] != length))
+  if (step < 1 || length < 1 || onnx_less(c, shape.v[1], length) || onnx_less(c, INT32_MAX, shape.v[1]) ||
+      (onnx_has(c, 2) && ws.v[0] != length))
     return RLX_FAIL(RLX_INVALID, "frames of %" PRId64 ", every %" PRId64 ", of %" PRId64 " elements", length, step,
                     shape.v[1]);
   rlx_node window = onnx_cast(c, onnx_in(c, 2), RLX_F32);
@@ -153,6 +155,7 @@ rlx_status onnx_op_stft(onnx_call *c) {
     x = rlx_op_transpose(c->g, rlx_op_stft(c->g, x, window, length, RLX_PAD_CONSTANT, &d), RLX_DIMS(0, 2, 1));
     x = rlx_op_view_as_real(c->g, x);
   } else {
+    if (rlx_dim_is_open(shape.v[1])) return onnx_need_numbers(c->imp, "a complex signal");
     int64_t frames = (shape.v[1] - length) / step + 1;
     RLX_TRY(frames_of(c, onnx_cast(c, onnx_in(c, 0), RLX_F32), frames, length, step, &x)); /* [B, F, L, 2] */
     if (window) x = rlx_op_mul(c->g, x, onnx_reshape(c, window, RLX_DIMS(length, 1)));

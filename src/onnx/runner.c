@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "base/sized.h"
 #include "ir/switches.h"
@@ -17,7 +18,11 @@
 #include "onnx/runner.h"
 #include "runtime/weights.h"
 
-enum { MAX_KEPT = 4096 }; /* steps that the importer may come by until all is forgotten */
+enum {
+  MAX_KEPT = 4096,   /* steps that the importer may come by until all is forgotten */
+  MAX_TEMPLATES = 8, /* of one model: sizes that take other branches than these are imported one by one */
+  MAX_REFUSED = 2    /* imports with symbols that fail until no other is tried */
+};
 
 /* ---- the tree ---- */
 
@@ -412,7 +417,7 @@ static rlx_status take_inputs(rlx_onnx_runner *r, const rlx_named_tensor *v, siz
     RLX_TRY(live_reserve(r, r->n_given));
     onnx_box *box = &r->live.v[r->n_given];
     RLX_TRY(onnx_convert_input(&g->inputs[i], &t->tensor, box));
-    r->given[r->n_given++] = (onnx_input){g->inputs[i].name, {box->tensor.dtype, box->tensor.shape}};
+    r->given[r->n_given++] = (onnx_input){.name = g->inputs[i].name, .type = {box->tensor.dtype, box->tensor.shape}};
     if (!rlx_array_push(&r->key, box->tensor.shape.n)) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of inputs");
     for (int a = 0; a < t->tensor.shape.n; a++)
       if (!rlx_array_push(&r->key, t->tensor.shape.v[a])) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of inputs");
@@ -436,6 +441,55 @@ static rlx_status follow(rlx_onnx_runner *r, onnx_branch *b, bool *done) {
   return RLX_OK;
 }
 
+/* ---- templates ---- */
+
+static bool has_no_loops(const rlx_onnx_runner *r) { return r->options.switches & RLX_SWITCH_FORBID_HOST; }
+
+static bool is_final(rlx_status s) { return s == RLX_NO_MEMORY || s == RLX_CANCELLED || s == RLX_LIMIT; }
+
+/* The graph of a template that is valid for these sizes, which is made where there is none. *out NULL: import for numbers. */
+static rlx_status bind_template(rlx_onnx_runner *r, const onnx_template **t, rlx_graph **out) {
+  rlx_status s = RLX_INVALID;
+  onnx_template *made;
+  *out = NULL;
+  for (size_t i = r->templates.n; i-- > 0 && s && !is_final(s);)
+    s = onnx_template_bind(*t = r->templates.v[i], r->given, r->n_given, out);
+  if (!s || is_final(s)) return s;
+  if (r->n_first != r->n_given || r->templates.n == MAX_TEMPLATES || r->n_refused_templates == MAX_REFUSED)
+    return RLX_OK;
+  s = onnx_template_make(r->model, r->first, r->given, r->n_given, r->options.max_trips, has_no_loops(r), &made);
+  if (s) {
+    r->n_refused_templates++;
+    return is_final(s) || rlx_budget_is_stopped() ? s : RLX_OK;
+  }
+  if (!rlx_array_push(&r->templates, made)) {
+    onnx_template_destroy(made);
+    return RLX_FAIL(RLX_NO_MEMORY, "a template");
+  }
+  s = onnx_template_bind(*t = made, r->given, r->n_given, out);
+  return is_final(s) ? s : RLX_OK;
+}
+
+/* A size that is new: by a template, from the second one on. */
+static rlx_status run_template(rlx_onnx_runner *r, bool *done) {
+  const onnx_template *t = NULL;
+  rlx_graph *g;
+  if (!r->first) {
+    r->first = rlx_mem_calloc((size_t)r->n_given + 1, sizeof *r->first);
+    if (!r->first) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of inputs");
+    for (uint32_t i = 0; i < r->n_given; i++) r->first[i] = r->given[i];
+    r->n_first = r->n_given;
+    return RLX_OK;
+  }
+  RLX_TRY(bind_template(r, &t, &g));
+  if (!g) return RLX_OK;
+  onnx_leaves l = onnx_template_leaves(t);
+  *done = true;
+  rlx_status s = on_graph(r, g, l.in, l.n_in, l.out, l.n_out, NULL);
+  rlx_graph_destroy(g);
+  return s;
+}
+
 static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
   bool done;
   RLX_TRY(take_inputs(r, inputs, n));
@@ -444,7 +498,9 @@ static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t
   if (done) return RLX_OK;
   r->n_kept++;
   r->at = &r->path->root;
-  onnx_client client = {r, on_graph, on_value, on_host, .no_loops = r->options.switches & RLX_SWITCH_FORBID_HOST};
+  if (!r->at->step) RLX_TRY(run_template(r, &done));
+  if (done) return RLX_OK;
+  onnx_client client = {r, on_graph, on_value, on_host, .no_loops = has_no_loops(r)};
   return onnx_import(r->model, r->given, r->n_given, r->options.max_trips, &client);
 }
 
@@ -572,6 +628,9 @@ static void runner_free(void *object) {
   rlx_array_deinit(&r->parts);
   rlx_mem_free(r->outputs);
   rlx_mem_free(r->given);
+  rlx_mem_free(r->first);
+  for (size_t i = 0; i < r->templates.n; i++) onnx_template_destroy(r->templates.v[i]);
+  rlx_array_deinit(&r->templates);
   rlx_mem_free(r->without);
   rlx_weights_destroy(r->weights);
   rlx_session_release(r->session);

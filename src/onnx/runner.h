@@ -51,6 +51,9 @@ typedef struct onnx_path {
   uint64_t bytes;         /* of its steps, but for what the cache counts by itself: compiled graphs and instances */
 } onnx_path;
 
+/* A model imported with symbols: one graph for many sizes (template.c). */
+typedef struct onnx_template onnx_template;
+
 typedef struct onnx_box {
   rlx_tensor tensor;
   void *own; /* NULL: the bytes are the caller's */
@@ -73,12 +76,29 @@ struct rlx_onnx_runner {
   onnx_box *outputs;
   onnx_input *given;
   uint32_t n_given;
-  onnx_branch *at;      /* where the importer is */
-  size_t n_done, n_met; /* steps of this run that were done, and that the importer has come by */
-  size_t n_kept;        /* steps come by while importing since the tree was empty */
+  onnx_input *first; /* the inputs of the first run that imported; NULL: none yet */
+  uint32_t n_first;
+  RLX_ARRAY(onnx_template *) templates;
+  uint32_t n_refused_templates; /* imports with symbols that needed numbers */
+  onnx_branch *at;              /* where the importer is */
+  size_t n_done, n_met;         /* steps of this run that were done, and that the importer has come by */
+  size_t n_kept;                /* steps come by while importing since the tree was empty */
   uint64_t n_compiled;
   bool has_run;
 };
+
+/* template.c. Imports with symbols for the sizes in which the inputs (n each) differ. Fails where that needs numbers, or where
+ * the inputs differ in more than sizes. */
+rlx_status onnx_template_make(rlx_onnx *m, const onnx_input *first, const onnx_input *now, size_t n, uint64_t max_trips,
+                              bool no_loops, onnx_template **out);
+void onnx_template_destroy(onnx_template *t);
+/* The graph for these inputs, and what its leaves are, which stays the template's; RLX_INVALID: it is none for them. */
+rlx_status onnx_template_bind(const onnx_template *t, const onnx_input *inputs, size_t n, rlx_graph **out);
+typedef struct onnx_leaves {
+  const onnx_live *in, *out;
+  size_t n_in, n_out;
+} onnx_leaves;
+onnx_leaves onnx_template_leaves(const onnx_template *t);
 
 /* graph.c */
 rlx_status onnx_check_input(const onnx_value_info *d, const rlx_tensor *t);

@@ -6,10 +6,12 @@
 #include "onnx/importer.h"
 #include "onnx/ops.h"
 
-#define ROW(domain, name, since, until, min, max, fn) {domain, name, since, until, min, max, fn},
+#define ROW(domain, name, since, until, min, max, fn) {domain, name, since, until, min, max, fn, false},
+#define OPEN(domain, name, since, until, min, max, fn) {domain, name, since, until, min, max, fn, true},
 static const onnx_op_row rows[] = {
 #include "onnx/ops.def"
 };
+#undef OPEN
 #undef ROW
 
 size_t onnx_op_rows(const onnx_op_row **out) {

@@ -64,6 +64,8 @@ rlx_status onnx_value_from_tensor(onnx_importer *imp, const onnx_tensor *t, cons
 
 static const void *known_at(const onnx_importer *imp, rlx_node n) { return n < imp->known.n ? imp->known.v[n] : NULL; }
 
+static bool is_open_at(const onnx_importer *imp, rlx_node n) { return n < imp->open.n && imp->open.v[n]; }
+
 static rlx_status set_known(onnx_importer *imp, rlx_node n, const void *bytes) {
   while (imp->known.n <= n)
     if (!rlx_array_push(&imp->known, (const void *)NULL))
@@ -72,10 +74,21 @@ static rlx_status set_known(onnx_importer *imp, rlx_node n, const void *bytes) {
   return RLX_OK;
 }
 
-/* The inputs of a node as tensors; false where one is not known. */
-static bool gather_inputs(const onnx_importer *imp, const rlx_node_rec *n, rlx_tensor *tensors, const rlx_tensor **in) {
+static rlx_status set_sizes(onnx_importer *imp, rlx_node n, const void *bytes) {
+  while (imp->open.n <= n)
+    if (!rlx_array_push(&imp->open, false)) return RLX_FAIL(RLX_NO_MEMORY, "values of %u nodes", (unsigned)n);
+  imp->open.v[n] = true;
+  return set_known(imp, n, bytes);
+}
+
+/* The inputs of a node as tensors; false where one is not known. *any_open: some are sizes, as is_open says. */
+static bool gather_inputs(const onnx_importer *imp, const rlx_node_rec *n, rlx_tensor *tensors, const rlx_tensor **in,
+                          bool *is_open, bool *any_open) {
+  *any_open = false;
   for (uint32_t i = 0; i < n->n_in; i++) {
     in[i] = NULL;
+    is_open[i] = is_open_at(imp, n->in[i]);
+    *any_open |= is_open[i];
     if (!n->in[i]) continue;
     const void *bytes = known_at(imp, n->in[i]);
     const rlx_type *t = &rlx_graph_at(imp->g, n->in[i])->type;
@@ -93,6 +106,7 @@ static rlx_status compute(onnx_importer *imp, rlx_node id, size_t max_elements) 
   const rlx_node_rec *n = rlx_graph_at(imp->g, id);
   rlx_tensor tensors[MAX_INPUTS];
   const rlx_tensor *in[MAX_INPUTS];
+  bool is_open[MAX_INPUTS], any_open, result_is_open;
   size_t bytes;
   if (n->op == RLX_OP_constant) {
     rlx_blob *b = rlx_blob_retain(RLX_ATTRS(constant, n)->data); /* the graph may end before the import does */
@@ -100,13 +114,23 @@ static rlx_status compute(onnx_importer *imp, rlx_node id, size_t max_elements) 
       rlx_blob_release(b);
       return RLX_FAIL(RLX_NO_MEMORY, "a constant");
     }
-    return set_known(imp, id, b->data);
+    return rlx_graph_holds_sizes(imp->g, id) ? set_sizes(imp, id, b->data) : set_known(imp, id, b->data);
   }
+  if (rlx_dims_open(&n->type.shape)) return RLX_OK;
   if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL)) return RLX_OK;
-  if (n->n_in > MAX_INPUTS || rlx_dims_count(&n->type.shape) > max_elements || !gather_inputs(imp, n, tensors, in))
+  if (n->n_in > MAX_INPUTS || rlx_dims_count(&n->type.shape) > max_elements ||
+      !gather_inputs(imp, n, tensors, in, is_open, &any_open))
     return RLX_OK;
   if (rlx_tensor_bytes(n->type.dtype, n->type.shape, &bytes)) return RLX_OK;
-  if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW)) return set_known(imp, id, known_at(imp, n->in[0]));
+  if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW)) {
+    const void *same = known_at(imp, n->in[0]);
+    return any_open ? set_sizes(imp, id, same) : set_known(imp, id, same);
+  }
+  if (any_open) {
+    const void *sizes;
+    RLX_TRY(onnx_compute_sizes(imp, n, in, is_open, &sizes, &result_is_open));
+    return !sizes ? RLX_OK : result_is_open ? set_sizes(imp, id, sizes) : set_known(imp, id, sizes);
+  }
   void *data = onnx_alloc(imp, bytes + 1, 1);
   if (!data) return RLX_FAIL(RLX_NO_MEMORY, "a value of %zu bytes", bytes);
   rlx_tensor out = {n->type.dtype, n->type.shape, {data}, bytes};
@@ -123,7 +147,9 @@ rlx_status onnx_fold_new(onnx_importer *imp) {
 }
 
 void onnx_take_known(onnx_importer *imp, onnx_value *v) {
-  if (!v->known && v->node) v->known = known_at(imp, v->node);
+  if (v->known || !v->node) return;
+  v->known = known_at(imp, v->node);
+  v->is_open = is_open_at(imp, v->node);
 }
 
 /* ---- large values that depend on weights and constants alone, where somebody asks for them ---- */
@@ -178,9 +204,11 @@ rlx_status onnx_know(onnx_importer *imp, onnx_value *v) {
   if (!known_at(imp, v->node)) {
     bool *needed = rlx_mem_calloc(rlx_graph_end(imp->g), sizeof *needed);
     if (!needed) return RLX_FAIL(RLX_NO_MEMORY, "a walk of %u nodes", (unsigned)rlx_graph_end(imp->g));
-    rlx_status s = mark_cone(imp, v->node, needed) ? compute_cone(imp, v->node, needed) : RLX_OK;
+    bool no_run = mark_cone(imp, v->node, needed);
+    rlx_status s = no_run ? compute_cone(imp, v->node, needed) : RLX_OK;
     rlx_mem_free(needed);
     RLX_TRY(s);
+    if (imp->is_symbolic && no_run && !known_at(imp, v->node)) return onnx_need_numbers(imp, "a value of sizes");
   }
   onnx_take_known(imp, v);
   return RLX_OK;
@@ -191,6 +219,10 @@ rlx_status onnx_know(onnx_importer *imp, onnx_value *v) {
 rlx_node onnx_value_node(onnx_importer *imp, onnx_value *v) {
   if (v->node) return v->node;
   size_t bytes;
+  if (v->is_open) {
+    v->node = rlx_graph_add_sizes(imp->g, v->is.shape, v->known, rlx_dims_count(&v->is.shape));
+    return v->node;
+  }
   if (v->known && !rlx_tensor_bytes(v->is.dtype, v->is.shape, &bytes) && !v->weight) {
     v->node = rlx_op_constant(imp->g, v->is.dtype, v->is.shape, v->known, bytes);
     return v->node;
