@@ -34,7 +34,46 @@ static rlx_node bordered(const rlx_rewrite *r, rlx_node x, int64_t border, rlx_p
   return border ? rlx_op_pad(r->to, x, sides, sides, mode, 0) : x;
 }
 
-/* Gathers the frames under the window, multiplies by it and pads with zeros to n_fft; then transforms each frame and
+enum { MAX_BLOCKS = 16 }; /* that a frame concatenates; longer frames are gathered */
+
+/* Frames [.., frames, size] of x [.., L] that begin every `hop` elements from `at` on. The signal is split into blocks of
+ * `hop` elements; a frame concatenates consecutive blocks, the last one cut. This needs no table of positions, which would
+ * be as large as the frames and be computed again for every length. */
+static rlx_node join_blocks(rlx_rewrite *r, rlx_node x, int axis, int64_t at, int64_t hop, int64_t frames,
+                            int64_t size) {
+  rlx_graph *g = r->to;
+  rlx_node parts[MAX_BLOCKS];
+  rlx_dims shape = shape_of(r, x), none = {.n = shape.n};
+  if (frames == 1) { /* a hop may then be longer than the signal */
+    shape.v[axis] = 1;
+    shape.v[shape.n++] = size;
+    return rlx_op_reshape(g, rlx_op_narrow(g, x, axis, at, size), shape);
+  }
+  int64_t blocks = (size - 1) / hop + 1, rows = frames - 1 + blocks, length = shape.v[axis] - at;
+  if (length > rows * hop) length = rows * hop;
+  if (length < shape.v[axis]) x = rlx_op_narrow(g, x, axis, at, length);
+  if (length < rows * hop) x = rlx_op_pad(g, x, none, dims_with(none, axis, rows * hop - length), RLX_PAD_CONSTANT, 0);
+  shape.v[axis] = rows;
+  shape.v[shape.n++] = hop;
+  x = rlx_op_reshape(g, x, shape);
+  for (int64_t i = 0; i < blocks; i++) {
+    int64_t width = i + 1 < blocks ? hop : size - i * hop;
+    parts[i] = rows == frames ? x : rlx_op_narrow(g, x, axis, i, frames);
+    if (width < hop) parts[i] = rlx_op_narrow(g, parts[i], axis + 1, 0, width);
+  }
+  return blocks == 1 ? parts[0] : rlx_op_concat(g, parts, (size_t)blocks, axis + 1);
+}
+
+/* The same frames, gathered by a table of positions. */
+static rlx_node gather_frames(rlx_rewrite *r, rlx_node x, int axis, int64_t at, int64_t hop, int64_t frames,
+                              int64_t size) {
+  rlx_graph *g = r->to;
+  rlx_dtype type = shape_of(r, x).v[axis] <= INT32_MAX ? RLX_I32 : RLX_I64;
+  rlx_node starts = rlx_op_reshape(g, rlx_op_range(g, (double)at, (double)hop, frames, type), RLX_DIMS(frames, 1));
+  return rlx_op_gather(g, x, rlx_op_add(g, starts, rlx_op_range(g, 0, 1, size, type)), axis);
+}
+
+/* Takes the frames under the window, multiplies by it and pads with zeros to n_fft; then transforms each frame and
  * transposes bins and frames. */
 rlx_node rlx_rewrite_stft(rlx_rewrite *r) {
   const rlx_attrs_stft *attrs = RLX_ATTRS(stft, r->node);
@@ -44,11 +83,9 @@ rlx_node rlx_rewrite_stft(rlx_rewrite *r) {
   int rank = shape.n, last = rank - 2; /* last: the last axis of x */
   int64_t n = attrs->n_fft, hop = attrs->hop ? attrs->hop : n / 4, frames = shape.v[rank - 1];
   int64_t border = attrs->center ? n / 2 : 0, size = window ? shape_of(r, window).v[0] : n, at = (n - size) / 2;
-  rlx_dtype type = shape_of(r, x).v[last] + 2 * border <= INT32_MAX ? RLX_I32 : RLX_I64;
-  rlx_node starts = rlx_op_reshape(g, rlx_op_range(g, (double)at, (double)hop, frames, type), RLX_DIMS(frames, 1));
-  rlx_node positions = rlx_op_add(g, starts, rlx_op_range(g, 0, 1, size, type));
-  rlx_node frame =
-    rlx_op_gather(g, bordered(r, x, border, (rlx_pad_mode)attrs->pad), positions, last); /* [.., frames, size] */
+  x = bordered(r, x, border, (rlx_pad_mode)attrs->pad);
+  rlx_node frame = (size - 1) / hop < MAX_BLOCKS ? join_blocks(r, x, last, at, hop, frames, size)
+                                                 : gather_frames(r, x, last, at, hop, frames, size);
   if (window) frame = rlx_op_mul(g, frame, window);
   if (size < n) {
     rlx_dims none = {.n = rank};
