@@ -142,7 +142,25 @@ static rlx_status goes_on(onnx_call *c, const trips *t, onnx_value *cond, bool *
   return RLX_OK;
 }
 
+/* The trips from number `first` on as one node, where the condition that the last one gave is only known in a run. */
+static rlx_status rest_as_graph(onnx_call *c, trips *t, int64_t first, int64_t max, bool *done) {
+  onnx_while w = {.body = t->body,
+                  .first = first,
+                  .max_trips = max,
+                  .fails_at = (int64_t)(onnx_max_trips(c) < INT32_MAX ? onnx_max_trips(c) : INT32_MAX),
+                  .cond = t->out[0],
+                  .carried = t->held,
+                  .n_carried = t->n_carried};
+  *done = false;
+  if (t->n_scan) return RLX_OK; /* how many are collected is a size that only a run tells */
+  RLX_TRY(onnx_know(c->imp, w.cond));
+  if (w.cond->known || w.cond->live) return RLX_OK;
+  if (w.fails_at <= first) return RLX_OK;
+  return onnx_while_as_graph(c, &w, done);
+}
+
 static rlx_status loop_trips(onnx_call *c, trips *t, int64_t max, bool cond) {
+  bool done = false;
   uint64_t bound = onnx_max_trips(c);
   for (int64_t i = 0; (max < 0 || i < max) && cond; i++) {
     if (t->n >= bound) return RLX_FAIL(RLX_UNSUPPORTED, "loop has not ended after %" PRIu64 " trips", bound);
@@ -150,6 +168,8 @@ static rlx_status loop_trips(onnx_call *c, trips *t, int64_t max, bool cond) {
     RLX_TRY(known_bool(c, true, &t->in[1]));
     for (uint32_t k = 0; k < t->n_carried; k++) t->in[2 + k] = t->held[k];
     RLX_TRY(one_trip(c, t, 1));
+    if (i == 0 && (max < 0 || max > 1)) RLX_TRY(rest_as_graph(c, t, 1, max, &done));
+    if (done) return RLX_OK;
     if (max < 0 || i + 1 < max) RLX_TRY(goes_on(c, t, t->out[0], &cond));
   }
   return RLX_OK;

@@ -113,6 +113,33 @@ static bool is_cheap(const rlx_graph *g) {
 
 static rlx_status refuse(const char *why) { return RLX_FAIL(RLX_UNSUPPORTED, "a body that %s", why); }
 
+static rlx_status add_output(onnx_importer *imp, uint32_t number, rlx_node n) {
+  char name[32];
+  snprintf(name, sizeof name, "out%u", (unsigned)number);
+  rlx_graph_add_output(imp->g, name, n);
+  return rlx_graph_status(imp->g);
+}
+
+/* What goes round keeps its type. */
+static rlx_status add_carried(onnx_importer *imp, uint32_t number, const onnx_value *before, onnx_value *after) {
+  if (after->type != before->type || !rlx_type_equal(&after->is, &before->is))
+    return refuse("changes the type of what goes round");
+  return add_output(imp, number, onnx_value_node(imp, after));
+}
+
+static rlx_status import_nodes(onnx_call *c, const onnx_graph *body, onnx_value **in, onnx_value **out) {
+  onnx_body b = {.graph = body, .in = in, .n_in = body->n_inputs, .out = out, .n_out = body->n_outputs};
+  RLX_TRY(onnx_import_body(c, &b));
+  for (uint32_t i = 0; i < b.n_out; i++)
+    if (out[i]->refused) return refuse("cannot be imported");
+  return RLX_OK;
+}
+
+static rlx_status finish(const onnx_importer *imp) {
+  RLX_TRY(rlx_graph_finish(imp->g));
+  return is_cheap(imp->g) ? RLX_OK : refuse("costs more than writing it out");
+}
+
 /* The body's inputs, its nodes, its outputs. */
 static rlx_status import(onnx_call *c, onnx_loop *l, onnx_value **in, onnx_value **out) {
   onnx_importer *imp = c->imp;
@@ -122,26 +149,19 @@ static rlx_status import(onnx_call *c, onnx_loop *l, onnx_value **in, onnx_value
   for (uint32_t i = 0; i < l->n_scanned; i++)
     RLX_TRY(add_input(imp, l->scanned_type[i], &l->slice[i], number++, &in[l->scanned_at + i]));
   if (l->always) in[l->always_at] = l->always;
-  onnx_body b = {.graph = l->body, .in = in, .n_in = l->body->n_inputs, .out = out, .n_out = l->body->n_outputs};
-  RLX_TRY(onnx_import_body(c, &b));
-  for (uint32_t i = 0; i < b.n_out; i++)
-    if (out[i]->refused) return refuse("cannot be imported");
+  RLX_TRY(import_nodes(c, l->body, in, out));
   if (l->always) {
     RLX_TRY(onnx_know(imp, out[0]));
     if (!out[0]->known || out[0]->is.dtype != RLX_BOOL || rlx_dims_count(&out[0]->is.shape) != 1 ||
         !*(const uint8_t *)out[0]->known)
       return refuse("decides when it ends");
   }
-  for (uint32_t i = l->first_out; i < b.n_out; i++) {
-    char name[32];
+  for (uint32_t i = l->first_out; i < l->body->n_outputs; i++) {
     uint32_t k = i - l->first_out;
-    if (k < l->n_carried && (out[i]->type != l->carried[k]->type || !rlx_type_equal(&out[i]->is, &l->carried[k]->is)))
-      return refuse("changes the type of what goes round");
-    snprintf(name, sizeof name, "out%u", (unsigned)k);
-    rlx_graph_add_output(imp->g, name, onnx_value_node(imp, out[i]));
+    if (k < l->n_carried) RLX_TRY(add_carried(imp, k, l->carried[k], out[i]));
+    else RLX_TRY(add_output(imp, k, onnx_value_node(imp, out[i])));
   }
-  RLX_TRY(rlx_graph_finish(imp->g));
-  return is_cheap(imp->g) ? RLX_OK : refuse("costs more than writing it out");
+  return finish(imp);
 }
 
 /* ---- the loop ---- */
@@ -156,6 +176,12 @@ static rlx_status add_loop(onnx_call *c, const onnx_loop *l, const rlx_graph *bo
   for (size_t i = 0; i < in->captured.n; i++) xs[l->n_carried + l->n_scanned + i] = onnx_node_of(c, in->captured.v[i]);
   rlx_op_scan(c->g, body, l->n_carried, l->n_scanned, l->reverse, xs, n, outs, n_outs);
   return rlx_graph_status(c->g);
+}
+
+/* A body that cannot be a graph is written out; what would fail again fails. */
+static rlx_status forgiven(rlx_status s) {
+  bool is_final = s == RLX_NO_MEMORY || s == RLX_CANCELLED || s == RLX_LIMIT || rlx_budget_is_stopped();
+  return is_final ? s : RLX_OK;
 }
 
 rlx_status onnx_loop_as_graph(onnx_call *c, onnx_loop *l, bool *done) {
@@ -177,9 +203,100 @@ rlx_status onnx_loop_as_graph(onnx_call *c, onnx_loop *l, bool *done) {
     for (uint32_t i = l->first_out; i < l->body->n_outputs; i++) l->result_type[i - l->first_out] = body_out[i]->type;
     s = add_loop(c, l, body, &in);
     *done = !s;
-  } else if (s != RLX_NO_MEMORY && s != RLX_CANCELLED && s != RLX_LIMIT && !rlx_budget_is_stopped()) {
-    s = RLX_OK; /* written out, then */
+  } else {
+    s = forgiven(s);
   }
+  rlx_graph_destroy(body);
+  rlx_array_deinit(&in.captured);
+  return s;
+}
+
+/* ---- a loop that a condition ends ---- */
+
+/* The trip's number, the condition and what is carried go round. The body sees its condition as true, as it always is there. */
+static rlx_status import_while(onnx_call *c, const onnx_while *w, onnx_value **in, onnx_value **out) {
+  const rlx_type number = {RLX_I64, {.n = 0}}, flag = {RLX_BOOL, {.n = 0}};
+  onnx_importer *imp = c->imp;
+  onnx_value *unread;
+  uint8_t *is_true = onnx_alloc(imp, 1, 1);
+  if (!is_true) return RLX_FAIL(RLX_NO_MEMORY, "a flag");
+  *is_true = 1;
+  RLX_TRY(add_input(imp, ONNX_INT64, &number, 0, &in[0]));
+  RLX_TRY(add_input(imp, ONNX_BOOL, &flag, 1, &unread));
+  RLX_TRY(onnx_value_known(imp, ONNX_BOOL, &(rlx_tensor){.dtype = RLX_BOOL, .data = is_true}, &in[1]));
+  for (uint32_t i = 0; i < w->n_carried; i++)
+    RLX_TRY(add_input(imp, w->carried[i]->type, &w->carried[i]->is, 2 + i, &in[2 + i]));
+  RLX_TRY(import_nodes(c, w->body, in, out));
+  if (out[0]->is.dtype != RLX_BOOL || rlx_dims_count(&out[0]->is.shape) != 1) return refuse("has no condition");
+  int64_t one = 1;
+  rlx_node step = rlx_op_constant(imp->g, RLX_I64, RLX_SCALAR, &one, sizeof one);
+  RLX_TRY(add_output(imp, 0, rlx_op_add(imp->g, in[0]->node, step)));
+  RLX_TRY(add_output(imp, 1, onnx_one(c, onnx_value_node(imp, out[0]))));
+  for (uint32_t i = 0; i < w->n_carried; i++) RLX_TRY(add_carried(imp, 2 + i, w->carried[i], out[1 + i]));
+  return finish(imp);
+}
+
+/* The graph that gives the condition: the second input, of inputs like the body's. A loop that has not ended after `fails_at` trips
+ * fails: the host, which runs all control flow, refuses an index past the end. */
+static rlx_node add_condition(rlx_graph *g, const onnx_while *w) {
+  rlx_node goes_on = rlx_graph_leaf(g, "in1");
+  const uint8_t is_true = 1;
+  if (w->max_trips >= 0 && w->max_trips <= w->fails_at) return goes_on;
+  rlx_node limit = rlx_op_constant(g, RLX_I64, RLX_SCALAR, &w->fails_at, sizeof w->fails_at);
+  rlx_node past = rlx_op_and(g, goes_on, rlx_op_ge(g, rlx_graph_leaf(g, "in0"), limit));
+  rlx_node fine =
+    rlx_op_gather(g, rlx_op_constant(g, RLX_BOOL, RLX_DIMS(1), &is_true, 1), rlx_op_cast(g, past, RLX_I64), 0);
+  return rlx_op_and(g, goes_on, fine);
+}
+
+static rlx_status make_condition(const onnx_while *w, const rlx_graph *body, rlx_graph **out) {
+  rlx_graph *g;
+  RLX_TRY(rlx_graph_begin(&g));
+  for (rlx_node id = 1; id < rlx_graph_end(body); id++) {
+    const rlx_node_rec *n = rlx_graph_at(body, id);
+    if (n->op == RLX_OP_input) rlx_op_input(g, RLX_ATTRS(input, n)->name, n->type.dtype, n->type.shape);
+  }
+  rlx_graph_add_output(g, "goes_on", add_condition(g, w));
+  rlx_status s = rlx_graph_finish(g);
+  if (s) rlx_graph_destroy(g);
+  else *out = g;
+  return s;
+}
+
+static rlx_status add_while(onnx_call *c, onnx_while *w, const rlx_graph *body, const onnx_inner *in) {
+  size_t n_round = 2 + (size_t)w->n_carried, n = n_round + in->captured.n;
+  rlx_node *xs = onnx_alloc(c->imp, n, sizeof *xs), *outs = onnx_alloc(c->imp, n_round, sizeof *outs);
+  rlx_graph *cond = NULL;
+  if (!xs || !outs) return RLX_FAIL(RLX_NO_MEMORY, "a loop");
+  xs[0] = onnx_constant_i64(c, RLX_SCALAR, &w->first);
+  xs[1] = onnx_one(c, onnx_node_of(c, w->cond));
+  for (uint32_t i = 0; i < w->n_carried; i++) xs[2 + i] = onnx_node_of(c, w->carried[i]);
+  for (size_t i = 0; i < in->captured.n; i++) xs[n_round + i] = onnx_node_of(c, in->captured.v[i]);
+  RLX_TRY(make_condition(w, body, &cond));
+  int64_t end = w->max_trips >= 0 && w->max_trips <= w->fails_at ? w->max_trips : w->fails_at + 1;
+  rlx_op_while(c->g, cond, body, (int64_t)n_round, end - w->first, xs, n, outs, n_round);
+  rlx_graph_destroy(cond);
+  RLX_TRY(rlx_graph_status(c->g));
+  for (uint32_t i = 0; i < w->n_carried; i++)
+    RLX_TRY(onnx_value_make(c, outs[2 + i], w->carried[i]->type, &w->carried[i]));
+  return RLX_OK;
+}
+
+rlx_status onnx_while_as_graph(onnx_call *c, onnx_while *w, bool *done) {
+  onnx_importer *imp = c->imp;
+  onnx_inner in;
+  outside o;
+  *done = false;
+  if (imp->inner || imp->client->no_loops || imp->is_symbolic) return RLX_OK;
+  onnx_value **body_in = onnx_alloc(imp, (size_t)w->body->n_inputs + 1, sizeof *body_in);
+  onnx_value **body_out = onnx_alloc(imp, (size_t)w->body->n_outputs + 1, sizeof *body_out);
+  if (!body_in || !body_out) return RLX_FAIL(RLX_NO_MEMORY, "a loop");
+  RLX_TRY(enter(imp, &in, &o));
+  rlx_status s = import_while(c, w, body_in, body_out);
+  rlx_graph *body = leave(imp, &in, &o, s != RLX_OK);
+  c->g = imp->g;
+  *done = !s;
+  s = s ? forgiven(s) : add_while(c, w, body, &in);
   rlx_graph_destroy(body);
   rlx_array_deinit(&in.captured);
   return s;

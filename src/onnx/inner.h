@@ -23,6 +23,20 @@ typedef struct onnx_loop {
   onnx_type *result_type; /* room for the body's outputs */
 } onnx_loop;
 
+/* The rest of a Loop that its condition ends. */
+typedef struct onnx_while {
+  const onnx_graph *body;
+  int64_t first;        /* the number of its first trip */
+  int64_t max_trips;    /* after which it ends, counted from the Loop's first; negative: none */
+  int64_t fails_at;     /* trips, where its condition still holds */
+  onnx_value *cond;     /* whether there is one */
+  onnx_value **carried; /* inputs of the body from 2 on; outputs from 1 on, and no others */
+  uint32_t n_carried;
+} onnx_while;
+
+/* *done: it is one node, and w->carried are its results; else each trip's condition is to be looked at. */
+rlx_status onnx_while_as_graph(onnx_call *c, onnx_while *w, bool *done);
+
 /* *done: it is one node, and its results are there; else its trips are to be written out. */
 rlx_status onnx_loop_as_graph(onnx_call *c, onnx_loop *l, bool *done);
 

@@ -600,6 +600,81 @@ TEST(a_loop_of_many_trips_is_one_node) {
   close_world(&w);
 }
 
+/* Doubles a until its sum is past the limit, or max trips are over; k counts the trips. The body may multiply matrices. */
+static void while_model(onnx_image *f, bool has_max, bool has_product) {
+  image_model(f, 17);
+  image_begin(f, MODEL_GRAPH);
+  if (has_max) image_ints(f, GRAPH_INITIALIZER, "max", "", (const int64_t[]){5}, 1);
+  image_floats(f, GRAPH_INITIALIZER, "w", "2,2", (const float[]){2, 0, 0, 2}, 4);
+  image_value(f, GRAPH_INPUT, "limit", 1, "");
+  image_value(f, GRAPH_INPUT, "x", 1, "1,2");
+  image_ints(f, GRAPH_INITIALIZER, "zero", "", (const int64_t[]){0}, 1);
+  image_node_begin(f, "Loop", has_max ? "max,,x,zero" : ",,x,zero", "y,k", "");
+  image_branch_begin(f, "body");
+  image_value(f, GRAPH_INPUT, "i", 7, "");
+  image_value(f, GRAPH_INPUT, "go", 9, "");
+  image_value(f, GRAPH_INPUT, "a", 1, "1,2");
+  image_value(f, GRAPH_INPUT, "before", 7, "");
+  if (has_product) image_node(f, "MatMul", "a,w", "b", "");
+  else image_node(f, "Add", "a,a", "b", "");
+  image_ints(f, GRAPH_INITIALIZER, "one", "", (const int64_t[]){1}, 1);
+  image_ints(f, GRAPH_INITIALIZER, "first", "1", (const int64_t[]){0}, 1);
+  image_node(f, "Add", "i,one", "count", "");
+  image_node(f, "Gather", "b,first", "part", "axis=1");
+  image_node(f, "Less", "part,limit", "less", "");
+  image_node(f, "Squeeze", "less", "on", "");
+  image_value(f, GRAPH_OUTPUT, "on", 9, "");
+  image_value(f, GRAPH_OUTPUT, "b", 1, "1,2");
+  image_value(f, GRAPH_OUTPUT, "count", 7, "");
+  image_branch_end(f);
+  image_end(f);
+  image_value(f, GRAPH_OUTPUT, "y", 1, "1,2");
+  image_value(f, GRAPH_OUTPUT, "k", 7, "");
+  image_end(f);
+}
+
+/* A condition that a run gives: the first trip, then one node; other values follow without another compile. */
+TEST(a_loop_that_its_values_end) {
+  for (int kind = 0; kind < 4; kind++) {
+    bool has_max = kind & 1, has_product = kind & 2;
+    world w = {0};
+    float x[2] = {1, 2}, limit;
+    rlx_tensor t;
+    while_model(&w.f, has_max, has_product);
+    CHECK_OK(open_world(&w));
+    rlx_named_tensor in[2] = {floats_of("limit", RLX_SCALAR, &limit, 1), floats_of("x", RLX_DIMS(1, 2), x, 2)};
+    for (int trips = 1; trips < 9; trips++) {
+      float scale = (float)(1 << (has_max && trips > 5 ? 5 : trips));
+      limit = (float)(1 << trips);
+      CHECK_OK(rlx_onnx_run(w.runner, in, 2));
+      CHECK(output_is(w.runner, 0, (const float[]){scale, 2 * scale}, 2));
+      CHECK_OK(rlx_onnx_runner_output(w.runner, 1, NULL, &t));
+      CHECK_EQ_INT(*(int64_t *)t.data, has_max && trips > 5 ? 5 : trips);
+      if (!has_product) CHECK_EQ_INT(rlx_onnx_runner_part_count(w.runner), 1);
+    }
+    if (!has_product) CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner), 1);
+    else CHECK(rlx_onnx_runner_compile_count(w.runner) > 1); /* looked at after each trip: the host would be slow */
+    close_world(&w);
+  }
+}
+
+/* The bound on trips holds in the node, too; a loop that ends by itself just then is fine. */
+TEST(a_loop_that_its_values_do_not_end) {
+  world w = {0};
+  float x[2] = {1, 2}, limit = 8;
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .max_trips = 3};
+  while_model(&w.f, false, false);
+  CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, NULL, &w.model));
+  CHECK_OK(open_session(&w.session));
+  CHECK_OK(rlx_onnx_runner_create(w.session, w.model, &o, &w.runner));
+  rlx_named_tensor in[2] = {floats_of("limit", RLX_SCALAR, &limit, 1), floats_of("x", RLX_DIMS(1, 2), x, 2)};
+  CHECK_OK(rlx_onnx_run(w.runner, in, 2));
+  CHECK(output_is(w.runner, 0, (const float[]){8, 16}, 2));
+  limit = 9;
+  CHECK_FAILS(rlx_onnx_run(w.runner, in, 2), RLX_INVALID, "cond of trip 2");
+  close_world(&w);
+}
+
 /* a goes round as a + row; y stacks what was so far along axis 1, both backwards or both forwards. */
 static void scan_model(onnx_image *f, const char *attributes) {
   image_model(f, 17);
