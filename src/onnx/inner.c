@@ -100,12 +100,19 @@ rlx_node onnx_capture(onnx_importer *imp, onnx_value *v) {
   return v->node = rlx_op_input(imp->g, name, v->is.dtype, v->is.shape);
 }
 
-/* Whether running it through the reference costs little. */
-static bool is_cheap(const rlx_graph *g) {
+static bool is_reduction(rlx_op op) {
+  return op == RLX_OP_reduce_sum || op == RLX_OP_reduce_mean || op == RLX_OP_reduce_max || op == RLX_OP_reduce_min ||
+         op == RLX_OP_reduce_prod;
+}
+
+/* Whether running it through the reference costs little. Conditions reduce what they look at. */
+static bool is_cheap(const rlx_graph *g, bool may_reduce) {
   uint64_t elements = 0;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    if (!rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW | RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES)) return false;
+    if (may_reduce && is_reduction(n->op)) elements += rlx_dims_count(&rlx_graph_at(g, n->in[0])->type.shape);
+    else if (!rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW | RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES))
+      return false;
     if (!rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW)) elements += rlx_dims_count(&n->type.shape);
   }
   return elements <= MAX_ELEMENTS;
@@ -135,9 +142,9 @@ static rlx_status import_nodes(onnx_call *c, const onnx_graph *body, onnx_value 
   return RLX_OK;
 }
 
-static rlx_status finish(const onnx_importer *imp) {
+static rlx_status finish(const onnx_importer *imp, bool may_reduce) {
   RLX_TRY(rlx_graph_finish(imp->g));
-  return is_cheap(imp->g) ? RLX_OK : refuse("costs more than writing it out");
+  return is_cheap(imp->g, may_reduce) ? RLX_OK : refuse("costs more than writing it out");
 }
 
 /* The body's inputs, its nodes, its outputs. */
@@ -161,7 +168,7 @@ static rlx_status import(onnx_call *c, onnx_loop *l, onnx_value **in, onnx_value
     if (k < l->n_carried) RLX_TRY(add_carried(imp, k, l->carried[k], out[i]));
     else RLX_TRY(add_output(imp, k, onnx_value_node(imp, out[i])));
   }
-  return finish(imp);
+  return finish(imp, false);
 }
 
 /* ---- the loop ---- */
@@ -233,7 +240,7 @@ static rlx_status import_while(onnx_call *c, const onnx_while *w, onnx_value **i
   RLX_TRY(add_output(imp, 0, rlx_op_add(imp->g, in[0]->node, step)));
   RLX_TRY(add_output(imp, 1, onnx_one(c, onnx_value_node(imp, out[0]))));
   for (uint32_t i = 0; i < w->n_carried; i++) RLX_TRY(add_carried(imp, 2 + i, w->carried[i], out[1 + i]));
-  return finish(imp);
+  return finish(imp, true);
 }
 
 /* The graph that gives the condition: the second input, of inputs like the body's. A loop that has not ended after `fails_at` trips
