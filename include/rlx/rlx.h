@@ -693,7 +693,8 @@ RLX_API rlx_node rlx_op_sample(rlx_graph *g, rlx_node logits, double temperature
 RLX_API rlx_node rlx_op_if(rlx_graph *g, rlx_node cond, const rlx_graph *on_true, const rlx_graph *on_false,
                            const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 /* The first `carried` of xs are loop-carried: body's outputs are their next values. Ends when cond yields false, or
- * after max_trips. If max_trips is 0, a loop that has not ended after 2^24 trips is RLX_LIMIT. */
+ * after max_trips. If max_trips is 0, a loop that has not ended after 2^24 trips is RLX_LIMIT; if it is -n, one that
+ * has not ended after n trips. */
 RLX_API rlx_node rlx_op_while(rlx_graph *g, const rlx_graph *cond, const rlx_graph *body, int64_t carried,
                               int64_t max_trips, const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 /* Runs body over the slices along axis 0 of `scanned` values. xs: carried values, scanned values, the rest. Results:

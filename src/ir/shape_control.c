@@ -137,8 +137,7 @@ rlx_status rlx_shape_if(rlx_infer *c) {
 rlx_status rlx_shape_while(rlx_infer *c) {
   const rlx_attrs_while *a = c->attrs;
   RLX_TRY(check_carried(c, a->carried, 1));
-  if (a->max_trips < 0)
-    return RLX_FAIL(RLX_INVALID, "max_trips is %lld but must not be negative", (long long)a->max_trips);
+  if (a->max_trips == INT64_MIN) return RLX_FAIL(RLX_INVALID, "max_trips is %lld", (long long)a->max_trips);
   RLX_TRY(check_index(a->index, (uint64_t)a->carried, "carried values"));
   RLX_TRY(check_subgraph(c, "cond", a->cond, (captured){0}));
   RLX_TRY(check_subgraph(c, "body", a->body, (captured){0}));

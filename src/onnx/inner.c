@@ -243,27 +243,15 @@ static rlx_status import_while(onnx_call *c, const onnx_while *w, onnx_value **i
   return finish(imp, true);
 }
 
-/* The graph that gives the condition: the second input, of inputs like the body's. A loop that has not ended after `fails_at` trips
- * fails: the host, which runs all control flow, refuses an index past the end. */
-static rlx_node add_condition(rlx_graph *g, const onnx_while *w) {
-  rlx_node goes_on = rlx_graph_leaf(g, "in1");
-  const uint8_t is_true = 1;
-  if (w->max_trips >= 0 && w->max_trips <= w->fails_at) return goes_on;
-  rlx_node limit = rlx_op_constant(g, RLX_I64, RLX_SCALAR, &w->fails_at, sizeof w->fails_at);
-  rlx_node past = rlx_op_and(g, goes_on, rlx_op_ge(g, rlx_graph_leaf(g, "in0"), limit));
-  rlx_node fine =
-    rlx_op_gather(g, rlx_op_constant(g, RLX_BOOL, RLX_DIMS(1), &is_true, 1), rlx_op_cast(g, past, RLX_I64), 0);
-  return rlx_op_and(g, goes_on, fine);
-}
-
-static rlx_status make_condition(const onnx_while *w, const rlx_graph *body, rlx_graph **out) {
+/* The graph that gives the condition: the second input, of inputs like the body's. */
+static rlx_status make_condition(const rlx_graph *body, rlx_graph **out) {
   rlx_graph *g;
   RLX_TRY(rlx_graph_begin(&g));
   for (rlx_node id = 1; id < rlx_graph_end(body); id++) {
     const rlx_node_rec *n = rlx_graph_at(body, id);
     if (n->op == RLX_OP_input) rlx_op_input(g, RLX_ATTRS(input, n)->name, n->type.dtype, n->type.shape);
   }
-  rlx_graph_add_output(g, "goes_on", add_condition(g, w));
+  rlx_graph_add_output(g, "goes_on", rlx_graph_leaf(g, "in1"));
   rlx_status s = rlx_graph_finish(g);
   if (s) rlx_graph_destroy(g);
   else *out = g;
@@ -279,9 +267,10 @@ static rlx_status add_while(onnx_call *c, onnx_while *w, const rlx_graph *body, 
   xs[1] = onnx_one(c, onnx_node_of(c, w->cond));
   for (uint32_t i = 0; i < w->n_carried; i++) xs[2 + i] = onnx_node_of(c, w->carried[i]);
   for (size_t i = 0; i < in->captured.n; i++) xs[n_round + i] = onnx_node_of(c, in->captured.v[i]);
-  RLX_TRY(make_condition(w, body, &cond));
-  int64_t end = w->max_trips >= 0 && w->max_trips <= w->fails_at ? w->max_trips : w->fails_at + 1;
-  rlx_op_while(c->g, cond, body, (int64_t)n_round, end - w->first, xs, n, outs, n_round);
+  RLX_TRY(make_condition(body, &cond));
+  bool ends = w->max_trips >= 0 && w->max_trips <= w->fails_at;
+  int64_t max_trips = ends ? w->max_trips - w->first : w->first - w->fails_at;
+  rlx_op_while(c->g, cond, body, (int64_t)n_round, max_trips, xs, n, outs, n_round);
   rlx_graph_destroy(cond);
   RLX_TRY(rlx_graph_status(c->g));
   for (uint32_t i = 0; i < w->n_carried; i++)

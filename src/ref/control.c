@@ -66,13 +66,14 @@ enum { DEFAULT_TRIPS = 1 << 24 }; /* of a loop without max_trips */
 static rlx_status while_trips(rlx_ref_call *c, loop *l, rlx_loop_cache *cond_cache, rlx_loop_cache *body_cache) {
   const rlx_attrs_while *a = c->attrs;
   rlx_subgraph_runner *r = c->runner;
-  for (uint64_t trip = 0; a->max_trips == 0 || trip < (uint64_t)a->max_trips; trip++) {
-    if (trip == DEFAULT_TRIPS && !a->max_trips)
-      return RLX_FAIL(RLX_LIMIT, "has not ended after %d trips; with max_trips it may take more", (int)DEFAULT_TRIPS);
+  uint64_t bound = a->max_trips < 0 ? (uint64_t)-a->max_trips : a->max_trips ? UINT64_MAX : DEFAULT_TRIPS;
+  for (uint64_t trip = 0; a->max_trips <= 0 || trip < (uint64_t)a->max_trips; trip++) {
     uint8_t goes_on = 0;
     rlx_tensor cond = {.dtype = RLX_BOOL, .data = &goes_on, .bytes = 1};
     RLX_TRY_AT(r->run(r, a->cond, l->now, cond_cache, &cond), "cond of trip %llu", (unsigned long long)trip);
     if (!goes_on) break;
+    if (trip == bound)
+      return RLX_FAIL(RLX_LIMIT, "has not ended after %llu trips; max_trips may allow more", (unsigned long long)bound);
     RLX_TRY_AT(r->run(r, l->body, l->now, body_cache, l->next[trip & 1]), "trip %llu", (unsigned long long)trip);
     loop_carry(l, trip);
   }

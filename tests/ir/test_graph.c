@@ -536,7 +536,7 @@ TEST(sub_graphs_must_fit) {
   INVALID(rlx_op_if(g, b, one, one, &x, 1, outs, 2), "index is 1 but there are 1 outputs");
   INVALID(rlx_op_while(g, one, one, 1, 0, &x, 1, NULL, 0), "cond gives f32[2,3] but must give bool[]");
   INVALID(rlx_op_while(g, one, one, 2, 0, &x, 1, NULL, 0), "carried is 2 but must be 1..1");
-  INVALID(rlx_op_while(g, one, one, 1, -1, &x, 1, NULL, 0), "max_trips is -1");
+  INVALID(rlx_op_while(g, one, one, 1, INT64_MIN, &x, 1, NULL, 0), "max_trips is -9223372036854775808");
   INVALID(rlx_op_scan(g, one, 0, 2, false, &x, 1, NULL, 0), "scanned is 2");
   INVALID(rlx_op_region(g, NULL, &x, 1), "body is missing");
   rlx_graph_destroy(one);

@@ -670,7 +670,7 @@ TEST(a_loop_that_its_values_do_not_end) {
   CHECK_OK(rlx_onnx_run(w.runner, in, 2));
   CHECK(output_is(w.runner, 0, (const float[]){8, 16}, 2));
   limit = 9;
-  CHECK_FAILS(rlx_onnx_run(w.runner, in, 2), RLX_INVALID, "cond of trip 2");
+  CHECK_FAILS(rlx_onnx_run(w.runner, in, 2), RLX_LIMIT, "has not ended after 2 trips");
   close_world(&w);
 }
 

@@ -536,8 +536,8 @@ TEST(one_attribute_too_many) {
     cases[i] = good[i];
     cases[i].attributes = texts[i];
     cases[i].status = RLX_UNSUPPORTED;
-    cases[i].part =
-      strncmp(good[i].op, "ms:", 3) ? "does not have the attribute 'surplus'" : "RLX does not read the attribute 'surplus'";
+    cases[i].part = strncmp(good[i].op, "ms:", 3) ? "does not have the attribute 'surplus'"
+                                                  : "RLX does not read the attribute 'surplus'";
   }
   check_cases(cases, sizeof cases / sizeof *cases);
 }
