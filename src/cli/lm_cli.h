@@ -35,12 +35,11 @@ typedef struct cli_sampling {
 #define CLI_SAMPLING_OPTIONS(o) \
   {"-n", "N", "tokens at most (0: until the end, or until the context is full)", CLI_NUMBER, \
    &(o).tokens, 0, 16777216}, \
-  cli_setting_option("--temperature", "T", &(o).temperature), \
-  cli_setting_option("--top-k", "N", &(o).top_k), \
-  cli_setting_option("--top-p", "P", &(o).top_p), \
-  cli_setting_option("--min-p", "P", &(o).min_p), \
-  {"--repeat-penalty", "X", "divide the logits of tokens that came before by X (1: off)", CLI_REAL, &(o).penalty, \
-   0, 100}, \
+  cli_setting_option("--temperature", "temperature", "T", &(o).temperature), \
+  cli_setting_option("--top-k", "top_k", "N", &(o).top_k), \
+  cli_setting_option("--top-p", "top_p", "P", &(o).top_p), \
+  cli_setting_option("--min-p", "min_p", "P", &(o).min_p), \
+  cli_setting_option("--repeat-penalty", "repetition_penalty", "X", &(o).penalty), \
   {"--repeat-last-n", "N", "only those among the last N (0: all)", CLI_NUMBER, &(o).penalty_tokens, 0, 16777216}, \
   {"--seed", "N", "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", \
    CLI_NUMBER, &(o).seed, 0, INT64_MAX}, \
@@ -50,7 +49,7 @@ typedef struct cli_sampling {
   {"--shift", NULL, "when the context is full forget the older half and go on", CLI_FLAG, &(o).shift, 0, 0}
 /* clang-format on */
 /* The option for a setting of the library; its range, kind and description come from rlx_lm_setting_at. */
-cli_option cli_setting_option(const char *name, const char *value, void *target);
+cli_option cli_setting_option(const char *name, const char *setting, const char *value, void *target);
 #define CLI_SAMPLING_UNSET \
   .top_k = -1, .seed = -1, .temperature = -1, .top_p = -1, .min_p = -1, .penalty = -1, .penalty_tokens = -1
 /* Sets defaults and prints the settings. For a chat: those of the model file, or settings that do not loop.

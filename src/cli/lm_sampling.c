@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,17 +17,10 @@ static const rlx_lm_sampling likeliest = {RLX_LM_SAMPLING_INIT, .temperature = 0
                              lively = {RLX_LM_SAMPLING_INIT, .temperature = 0.7, .top_p = 0.95,
                                        .repetition_penalty = 1};
 
-/* "--top-k" is the option of top_k. */
-static bool is_option_of(const char *option, const char *setting) {
-  for (option += 2; *option && *setting; option++, setting++)
-    if (*option != (*setting == '_' ? '-' : *setting)) return false;
-  return !*option && !*setting;
-}
-
-cli_option cli_setting_option(const char *name, const char *value, void *target) {
+cli_option cli_setting_option(const char *name, const char *setting, const char *value, void *target) {
   rlx_lm_setting s = {RLX_LM_SETTING_INIT};
   uint32_t i = 0;
-  while (rlx_lm_setting_at(i, &s) == RLX_OK && !is_option_of(name, s.name)) i++;
+  while (rlx_lm_setting_at(i, &s) == RLX_OK && strcmp(s.name, setting) != 0) i++;
   return (cli_option){name, value, s.doc, s.is_whole ? CLI_NUMBER : CLI_REAL, target, (int64_t)s.min, (int64_t)s.max};
 }
 

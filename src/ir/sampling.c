@@ -1,8 +1,9 @@
 /* The table of sampling settings: see sampling.def. */
 #include "ir/sampling.h"
 
-const rlx_sampling_row rlx_sampling_rows[RLX_SAMPLING_COUNT] = {
+const rlx_sampling_row rlx_sampling_rows[RLX_SAMPLING_ALL] = {
 #define SAMPLING(name, gguf, whole, min, max, neutral, doc) {#name, gguf, doc, whole, min, max, neutral},
+#define MODEL_SAMPLING SAMPLING
 #include "ir/sampling.def"
 #undef SAMPLING
 };

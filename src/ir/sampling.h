@@ -6,12 +6,18 @@
 
 #include "base/status.h"
 
-/* By setting: RLX_SAMPLING_top_k, and RLX_NEUTRAL_top_k. */
+/* By setting: RLX_SAMPLING_top_k, and RLX_NEUTRAL_top_k. The op's settings come first. */
 enum {
 #define SAMPLING(name, gguf, whole, min, max, neutral, doc) RLX_SAMPLING_##name,
 #include "ir/sampling.def"
 #undef SAMPLING
-  RLX_SAMPLING_COUNT
+  RLX_SAMPLING_COUNT, /* of the op's */
+  RLX_SAMPLING_before_models = RLX_SAMPLING_COUNT - 1,
+#define SAMPLING(name, gguf, whole, min, max, neutral, doc)
+#define MODEL_SAMPLING(name, gguf, whole, min, max, neutral, doc) RLX_SAMPLING_##name,
+#include "ir/sampling.def"
+#undef SAMPLING
+  RLX_SAMPLING_ALL /* with those of language models */
 };
 enum {
 #define SAMPLING(name, gguf, whole, min, max, neutral, doc) RLX_NEUTRAL_##name = neutral,
@@ -24,7 +30,7 @@ typedef struct rlx_sampling_row {
   bool is_whole;
   double min, max, neutral;
 } rlx_sampling_row;
-extern const rlx_sampling_row rlx_sampling_rows[RLX_SAMPLING_COUNT];
+extern const rlx_sampling_row rlx_sampling_rows[RLX_SAMPLING_ALL];
 
 /* RLX_INVALID if the value is out of range for setting i; the message begins with `name`. */
 rlx_status rlx_sampling_check(int i, const char *name, double value);

@@ -117,7 +117,6 @@ uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last
 /* penalty.c: whether options request a repetition penalty; for a program with one, sets row `row` of its state to the
  * tokens of a sequence (NULL: none). */
 bool lm_has_penalty(const rlx_lm_options *o);
-rlx_status lm_check_penalty(const char *name, double v); /* its range; the message begins with `name` */
 rlx_status lm_write_seen(rlx_lm *lm, lm_program *p, uint32_t row, const lm_sequence *q);
 /* finite.c: whether all values are finite; the same for rows of logits, the first of which belongs to the token at
  * `position`; and the failure otherwise, which reports where the first non-finite value appeared. */

@@ -46,7 +46,8 @@ rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
   RLX_TRY(rlx_sampling_check(RLX_SAMPLING_##name, #name, (double)o->name));
 #include "ir/sampling.def"
 #undef SAMPLING
-  if (o->repetition_penalty != 0) RLX_TRY(lm_check_penalty("repetition_penalty", o->repetition_penalty));
+  if (o->repetition_penalty != 0) /* 0: off */
+    RLX_TRY(rlx_sampling_check(RLX_SAMPLING_repetition_penalty, "repetition_penalty", o->repetition_penalty));
   if (o->ahead > LM_MAX_SPAN)
     return RLX_FAIL(RLX_INVALID, "%u tokens ahead: at most %d", (unsigned)o->ahead, (int)LM_MAX_SPAN);
   if (o->special < RLX_LM_SPECIAL_DEFAULT || o->special > RLX_LM_SPECIAL_PARSE)

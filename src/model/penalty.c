@@ -40,11 +40,6 @@ void lm_mark_seen(lm_build *b, rlx_node token) {
   rlx_op_update(b->g, b->last_seen, next_index(b), at, 1);
 }
 
-rlx_status lm_check_penalty(const char *name, double v) {
-  if (v >= 0.01 && v <= 100) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "%s: expected a number from 0.01 to 100, got %g", name, v);
-}
-
 bool lm_has_penalty(const rlx_lm_options *o) { return o->repetition_penalty > 0 && o->repetition_penalty != 1; }
 
 rlx_status lm_write_seen(rlx_lm *lm, lm_program *p, uint32_t row, const lm_sequence *q) {

@@ -58,9 +58,8 @@ static const char no_effect[] =
   " prompt_lookup_num_tokens prefill_chunk_size is_assistant generation_kwargs token_healing trust_remote_code ";
 
 typedef struct found {
-  bool has[RLX_SAMPLING_COUNT]; /* by setting that is applied: sampling.def */
-  double value[RLX_SAMPLING_COUNT];
-  double penalty;          /* repetition penalty */
+  bool has[RLX_SAMPLING_ALL]; /* by setting that is applied: sampling.def */
+  double value[RLX_SAMPLING_ALL];
   uint64_t penalty_tokens; /* 0: all */
   bool is_greedy, samples;
   rlx_str others; /* "typical_p 0.9" */
@@ -70,12 +69,6 @@ static rlx_status take(found *f, int which, const char *where, double v) {
   RLX_TRY(rlx_sampling_check(which, where, v));
   f->has[which] = true;
   f->value[which] = v;
-  return RLX_OK;
-}
-
-static rlx_status set_penalty(found *f, const char *where, double v) {
-  RLX_TRY(lm_check_penalty(where, v));
-  f->penalty = v;
   return RLX_OK;
 }
 
@@ -108,11 +101,7 @@ static rlx_status read_window(const rlx_meta *m, int64_t *out) {
 
 static rlx_status read_key(found *f, const char *name, const rlx_meta *m) {
   bool is_number = m->kind == RLX_META_FLOAT || m->kind == RLX_META_INT;
-  if (strcmp(name, "penalty_repeat") == 0) {
-    if (!is_number) return RLX_FAIL(RLX_INVALID, "%s: expected a number, found %s", m->key, m->type);
-    return set_penalty(f, m->key, m->number);
-  }
-  for (int i = 0; i < RLX_SAMPLING_COUNT; i++) {
+  for (int i = 0; i < RLX_SAMPLING_ALL; i++) {
     if (strcmp(name, rlx_sampling_rows[i].gguf) != 0) continue;
     if (!is_number) return RLX_FAIL(RLX_INVALID, "%s: expected a number, found %s", m->key, m->type);
     return take(f, i, m->key, m->number);
@@ -133,7 +122,7 @@ static rlx_status read_gguf(const rlx_file *file, found *f) {
     if (strcmp(m.key, window_key) == 0) RLX_TRY(read_window(&m, &window));
     else if (strncmp(m.key, prefix, sizeof prefix - 1) == 0) RLX_TRY(read_key(f, m.key + sizeof prefix - 1, &m));
   }
-  if (window == 0) f->penalty = 1;
+  if (window == 0) f->value[RLX_SAMPLING_repetition_penalty] = 1;
   f->penalty_tokens = window > 0 ? (uint64_t)window : 0;
   return RLX_OK;
 }
@@ -147,14 +136,12 @@ static rlx_status read_member(found *f, const char *key, json_t *v) {
     f->samples = json_is_true(v);
     return RLX_OK;
   }
-  for (int i = 0; i < RLX_SAMPLING_COUNT; i++) {
+  for (int i = 0; i < RLX_SAMPLING_ALL; i++) {
     if (strcmp(key, rlx_sampling_rows[i].name) != 0) continue;
     if (!json_is_number(v)) return RLX_FAIL(RLX_INVALID, "%s: expected a number", key);
     return take(f, i, key, json_number_value(v));
   }
   double number = json_number_value(v);
-  if (strcmp(key, "repetition_penalty") == 0)
-    return json_is_number(v) ? set_penalty(f, key, number) : RLX_FAIL(RLX_INVALID, "%s: expected a number", key);
   for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
     if (!reported[i].json || strcmp(key, reported[i].json) != 0) continue;
     bool is_empty = json_is_false(v) || (json_is_array(v) && !json_array_size(v));
@@ -181,13 +168,13 @@ static rlx_status read_json(const rlx_meta *m, found *f) {
 
 /* ---- The table for callers ---- */
 
-uint32_t rlx_lm_setting_count(void) { return RLX_SAMPLING_COUNT; }
+uint32_t rlx_lm_setting_count(void) { return RLX_SAMPLING_ALL; }
 
 rlx_status rlx_lm_setting_at(uint32_t i, rlx_lm_setting *out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_setting_at: out is NULL");
   RLX_TRY(RLX_SIZED_CLEAR("rlx_lm_setting", out));
-  if (i >= RLX_SAMPLING_COUNT)
-    return RLX_FAIL(RLX_NOT_FOUND, "rlx_lm_setting_at: setting %u of %d", (unsigned)i, (int)RLX_SAMPLING_COUNT);
+  if (i >= RLX_SAMPLING_ALL)
+    return RLX_FAIL(RLX_NOT_FOUND, "rlx_lm_setting_at: setting %u of %d", (unsigned)i, (int)RLX_SAMPLING_ALL);
   const rlx_sampling_row *r = &rlx_sampling_rows[i];
   rlx_lm_setting own = {RLX_LM_SETTING_INIT, r->is_whole, r->name, r->doc, r->min, r->max, r->neutral};
   return RLX_SIZED_WRITE("rlx_lm_setting", &own, out);
@@ -199,8 +186,8 @@ rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
   if (!file || !out) return RLX_FAIL(RLX_INVALID, "rlx_lm_sampling_of: %s is NULL", file ? "out" : "file");
   RLX_TRY(RLX_SIZED_CLEAR("rlx_lm_sampling", out));
   rlx_lm_sampling own = {RLX_LM_SAMPLING_INIT};
-  found f = {.penalty = 1};
-  for (int i = 0; i < RLX_SAMPLING_COUNT; i++) f.value[i] = rlx_sampling_rows[i].neutral;
+  found f = {0};
+  for (int i = 0; i < RLX_SAMPLING_ALL; i++) f.value[i] = rlx_sampling_rows[i].neutral;
   rlx_meta m;
   bool has_json = rlx_file_meta_find(file, "generation_config.json", &m) && m.kind == RLX_META_TEXT;
   rlx_status s = has_json ? read_json(&m, &f) : read_gguf(file, &f);
@@ -213,8 +200,8 @@ rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
     own.top_p = f.value[RLX_SAMPLING_top_p];
     own.min_p = f.value[RLX_SAMPLING_min_p];
     if (f.is_greedy || !own.is_given) own.temperature = 0;
-    own.repetition_penalty = f.penalty;
-    own.penalty_tokens = f.penalty != 1 ? f.penalty_tokens : 0;
+    own.repetition_penalty = f.value[RLX_SAMPLING_repetition_penalty];
+    own.penalty_tokens = own.repetition_penalty != 1 ? f.penalty_tokens : 0;
     snprintf(own.not_applied, sizeof own.not_applied, "%s", f.others.v ? f.others.v : "");
   }
   rlx_str_deinit(&f.others);
