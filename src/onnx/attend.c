@@ -1,4 +1,4 @@
-/* Attention in terms of RLX: one op, or spelled out where somebody wants to see the scores. */
+/* Attention as RLX nodes: the op `attention`, or its parts if the scores are an output. */
 #include "onnx/attend.h"
 
 rlx_node onnx_split_heads(onnx_call *c, rlx_node x, int64_t heads) {
@@ -22,7 +22,7 @@ rlx_node onnx_mask_bias(onnx_call *c, rlx_node mask, rlx_dtype dtype) {
 
 static rlx_node and_also(onnx_call *c, rlx_node a, rlx_node b) { return a && b ? rlx_op_and(c->g, a, b) : a ? a : b; }
 
-/* How far key j is behind query i: [Sq, Sk], or [B, 1, Sq, Sk]. */
+/* Distance of key j before query i: [Sq, Sk], or [B, 1, Sq, Sk]. */
 static rlx_node distance(onnx_call *c, const onnx_attend *a, int64_t sq, int64_t sk) {
   rlx_node i = rlx_op_range(c->g, a->offsets ? 0 : (double)a->offset, 1, sq, RLX_I32);
   i = onnx_reshape(c, i, RLX_DIMS(sq, 1));

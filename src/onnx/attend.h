@@ -1,4 +1,4 @@
-/* Attention as ONNX ops say it, in terms that all of them share: ops_attention.c, and those of com.microsoft. */
+/* A common description of attention for ops_attention.c and the com.microsoft ops. */
 #ifndef RLX_ONNX_ATTEND_H
 #define RLX_ONNX_ATTEND_H
 
@@ -11,9 +11,9 @@ typedef struct onnx_attend {
   bool causal;               /* key j is seen by query i iff j <= i + offset */
   int64_t offset;            /* or */
   rlx_node offsets, lengths; /* i32 [B]; and how many keys there are; none: all */
-  int64_t left, right;       /* how far from its own place a query sees; -1: all */
+  int64_t left, right;       /* window before and after a query's position; -1: unbounded */
   double scale, softcap;     /* scale NAN: 1 / sqrt(D) */
-  rlx_dtype precision;       /* of the softmax where scores are asked for; RLX_DTYPE_UNKNOWN: the values' */
+  rlx_dtype precision;       /* of the softmax if the scores are an output; RLX_DTYPE_UNKNOWN: that of the values */
   rlx_node sinks;            /* [H] */
 } onnx_attend;
 /* The scores at stages of the way, which come with the result. */

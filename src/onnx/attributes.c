@@ -1,9 +1,9 @@
-/* Attributes that nobody reads: refused by node and name.
+/* Refuses nodes with attributes that their op function does not read.
  *
- * Functions of ops ask for attributes by name, and a node keeps which of its own were asked for. One that was not would be
- * ignored, so the node is refused, unless attributes.def says why it cannot matter. One function serves many ops and versions
- * and may ask for more than the op at hand has; so attributes.def also has the table of ONNX, by which a model is looked through
- * before anything is imported. */
+ * Op functions read attributes by name, and the call records which ones were read. An attribute that was not read
+ * would be ignored, so the node is refused, unless attributes.def gives a reason why it has no effect. One function
+ * may serve several ops and versions and read more attributes than an op has. So attributes.def also lists ONNX's
+ * own attributes per op, and a model is checked against it before the import. */
 #include <string.h>
 
 #include "onnx/importer.h"
@@ -99,7 +99,7 @@ uint32_t onnx_list_foreign(const onnx_node *n, int64_t opset, const onnx_functio
   return count;
 }
 
-/* ---- by what was asked for ---- */
+/* ---- by what the function read ---- */
 
 rlx_status onnx_check_attributes(const onnx_call *c) {
   rlx_str said = {0};

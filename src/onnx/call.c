@@ -1,4 +1,4 @@
-/* What the functions of ops call: their inputs, attributes and results. */
+/* Implements the interface for op functions: inputs, attributes, results and host steps. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ bool onnx_is_known(onnx_call *c, uint32_t i) {
   return onnx_has(c, i) && onnx_know(c->imp, c->in[i]) == RLX_OK && c->in[i]->known;
 }
 
-/* With `open` its known bytes may be sizes. */
+/* With `open`, the known bytes may be sizes. */
 static rlx_status need(onnx_call *c, uint32_t i, bool open, rlx_tensor *out) {
   if (!onnx_has(c, i)) return RLX_FAIL(RLX_INVALID, "input %u is left out", (unsigned)i);
   onnx_value *v = c->in[i];
@@ -49,7 +49,7 @@ rlx_status onnx_force(onnx_call *c, onnx_value *v, const char *why, rlx_tensor *
   if (!v->known && imp->inner) return RLX_FAIL(RLX_UNSUPPORTED, "%s, in a loop", why);
   if (!v->known && !v->live) RLX_TRY(onnx_cut(imp, v, why));
   if (!v->known) RLX_TRY(onnx_stop(imp, imp->client->value(imp->client->user, v->live - 1, &v->known)));
-  v->node = 0; /* what read it as an input of the graph goes on; who reads it from now on reads a constant */
+  v->node = 0; /* existing readers keep the graph input; later readers use a constant */
   c->g = imp->g;
   return tensor_of(v, out);
 }
@@ -156,7 +156,7 @@ const onnx_attribute *onnx_find_in(const onnx_attribute *v, uint32_t n, const ch
   return NULL;
 }
 
-/* One that refers to an attribute of the function it is in is that of the call, or the function's default, or not there. */
+/* An attribute that refers to one of the enclosing function resolves to the call's, the function's default, or none. */
 static const onnx_attribute *resolve(const onnx_scope *s, const onnx_attribute *a) {
   while (a && *a->refers) {
     const char *name = a->refers;
@@ -194,7 +194,7 @@ void onnx_pass_over(const onnx_call *c, const char *names) {
 
 bool onnx_has_attribute(const onnx_call *c, const char *name) { return onnx_attribute_find(c, name) != NULL; }
 
-/* *out: the attribute, NULL where it is not there. */
+/* *out: the attribute, NULL if absent. */
 static rlx_status find_kind(const onnx_call *c, const char *name, onnx_kind kind, const onnx_attribute **out) {
   *out = onnx_attribute_find(c, name);
   if (*out && (*out)->kind != kind)
@@ -354,12 +354,12 @@ rlx_status onnx_refuse(onnx_call *c, const char *fmt, ...) {
 
 /* ---- steps of the host ---- */
 
-/* All that there could be: a function may make more than the node names. */
+/* Frees all possible outputs: a step may produce more than the node names. */
 static void free_outputs(rlx_tensor out[ONNX_HOST_MAX]) {
   for (uint32_t i = 0; i < ONNX_HOST_MAX; i++) rlx_mem_free(out[i].data);
 }
 
-/* All inputs are known: the results are, too. */
+/* All inputs are known, so the step runs during the import and its results are known. */
 static rlx_status compute_now(onnx_call *c, onnx_host_fn fn, const int64_t *p, const rlx_tensor *in, uint32_t n_in) {
   rlx_tensor out[ONNX_HOST_MAX] = {{0}};
   onnx_host_call h = {.in = in, .n_in = n_in, .out = out, .n_out = c->n_out, .p = p};

@@ -1,4 +1,4 @@
-/* Types that are carried: wrapping, order, division, conversion. And the operands that most ops share. */
+/* Carrier types: wrapping, ordering, division and conversion; and operands of binary ops. */
 #include "onnx/carry.h"
 
 #include <inttypes.h>
@@ -59,8 +59,8 @@ static rlx_node max_u64(onnx_call *c, rlx_node a, rlx_node b) {
   return rlx_op_ge(c->g, onnx_ordered(c, a, ONNX_UINT64), onnx_ordered(c, b, ONNX_UINT64));
 }
 
-/* Half the dividend fits a signed division; twice its quotient is right or one too small. A divisor with the top bit goes in once or
- * not at all. */
+/* Half the dividend fits a signed division; twice its quotient is exact or one too small. A divisor with the top bit
+ * set fits once or not at all. */
 static rlx_node divide_u64(onnx_call *c, rlx_node a, rlx_node b) {
   rlx_graph *g = c->g;
   rlx_node zero = onnx_integer(c, 0), one = onnx_integer(c, 1);

@@ -1,7 +1,8 @@
-/* Arithmetic on ONNX's element types by what carries them, and what most functions of ops begin with.
+/* Arithmetic on ONNX's element types in their carrier types, and helpers for op functions.
  *
- * A type that RLX does not have lies in a wider or equal one: u16 in i32, u64 in i64 bit for bit, 4-bit and 2-bit numbers in 8. Sums and
- * products then come out right up to bits that must go (onnx_wrap); order, division and conversions need to know the type. */
+ * A type that RLX does not have is stored in a carrier of the same or larger width: u16 in i32, u64 in i64 bit for
+ * bit, 4-bit and 2-bit integers in 8 bits. Sums and products are then right up to high bits that must be cleared
+ * (onnx_wrap). Comparison, division and conversion depend on the ONNX type. */
 #ifndef RLX_ONNX_CARRY_H
 #define RLX_ONNX_CARRY_H
 
@@ -29,11 +30,13 @@ rlx_node onnx_divide(onnx_call *c, rlx_node a, rlx_node b, onnx_type t);
 rlx_node onnx_widen(onnx_call *c, rlx_node x);
 rlx_node onnx_narrow(onnx_call *c, rlx_node n, onnx_type t);
 
-/* Inputs 0 and 1 of one type, as they broadcast: before opset 7 `broadcast` and `axis` say how. */
+/* Inputs 0 and 1, which must have one type, ready to broadcast. Before opset 7 the attributes `broadcast` and `axis`
+ * define it. */
 rlx_status onnx_operands(onnx_call *c, rlx_node *a, rlx_node *b);
 /* Axes of an op that names them in an attribute before opset `since` and in an input from then on; none: n 0. */
 rlx_status onnx_axes_given(onnx_call *c, int64_t since, uint32_t input, rlx_dims *axes);
-/* A result of this shape would not be absurd: sizes that come from values are asked before anything is made of them. */
+/* Fails if a result of this shape would be unreasonably large. To be called on sizes that come from data before
+ * nodes are made. */
 rlx_status onnx_check_size(onnx_call *c, const rlx_dims *shape);
 rlx_status onnx_same_type(const onnx_call *c, uint32_t n); /* the first n inputs that are there */
 

@@ -1,5 +1,5 @@
-/* What must hold of a model before anything is done with it, whatever its ops are: opsets that are known, names that are defined once
- * and before their use, outputs that somebody computes, functions that do not call themselves. */
+/* Validates a model before it is used, independent of its ops: known opsets, names defined once and before use,
+ * outputs that are computed, functions that are not recursive. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,7 +159,7 @@ static rlx_status check_names(const onnx_graph *g, names *s) {
   return RLX_OK;
 }
 
-/* The model's outputs are told apart by name. */
+/* The model's output names must be unique. */
 static rlx_status check_outputs(const onnx_graph *g, names *s) {
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     bool twice;
@@ -187,8 +187,8 @@ static rlx_status check_function(const onnx_function *f, names *s) {
   return RLX_OK;
 }
 
-/* Functions are written out where they are called. `size` counts the nodes of that, so that functions which call each other twice, level
- * by level, are found out here and not by writing them out. */
+/* Functions are inlined where they are called. `size` counts the resulting nodes, so that functions which call each
+ * other several times on every level are refused before they are expanded. */
 typedef struct seen {
   enum { UNSEEN, OPEN, DONE } state;
   int depth; /* of calls and graphs in it */

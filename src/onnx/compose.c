@@ -1,4 +1,4 @@
-/* Small steps that the functions of several ops take. */
+/* Helpers shared by op functions. */
 #include "onnx/compose.h"
 
 #include <inttypes.h>
@@ -172,7 +172,8 @@ int64_t onnx_windows(const onnx_window *w, int i, int64_t size, bool ceil) {
 
 /* ---- exact sums ---- */
 
-/* f32 holds sums below 2^24. Longer ones are taken of the low and the high half of a's bits apart; the longest in f64. */
+/* f32 represents sums below 2^24 exactly. Longer sums are split into the low and high half of a's bits; the longest
+ * use f64. */
 rlx_node onnx_exact(onnx_call *c, rlx_node a, rlx_node b, int64_t terms, onnx_product_fn fn, const void *arg) {
   enum { EXACT = 1 << 24, WIDEST = 255, HALF = 16 };
   if (terms <= EXACT / (WIDEST * WIDEST)) return rlx_op_cast(c->g, fn(c, a, b, arg), RLX_I32);

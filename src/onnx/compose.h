@@ -1,4 +1,4 @@
-/* Small steps that the functions of several ops take: scalars like a value, tables, windows that slide. */
+/* Helpers shared by op functions: scalars of a value's type, tables, sliding windows. */
 #ifndef RLX_ONNX_COMPOSE_H
 #define RLX_ONNX_COMPOSE_H
 
@@ -39,8 +39,8 @@ typedef struct onnx_window {
   rlx_dims kernel, stride, dilation, lo, hi;
   int auto_pad;
 } onnx_window;
-/* Attributes kernel_shape, strides, dilations, pads, auto_pad for an input with these spatial sizes; the kernel is `kernel` unless
- * that is NULL and an attribute must tell. */
+/* Reads kernel_shape, strides, dilations, pads and auto_pad for an input with these spatial sizes. `kernel`: the
+ * kernel's sizes; NULL: kernel_shape is required. */
 rlx_status onnx_window_of(const onnx_call *c, const rlx_dims *kernel, const rlx_dims *sizes, onnx_window *w);
 /* A list of n numbers, each at least `min`, as an attribute or `fallback`. */
 rlx_status onnx_list(const onnx_call *c, const char *name, int n, int64_t min, int64_t fallback, rlx_dims *out);
@@ -49,8 +49,8 @@ static inline int64_t onnx_reach(const onnx_window *w, int i) { return (w->kerne
 int64_t onnx_windows(const onnx_window *w, int i, int64_t size, bool ceil);
 rlx_dims onnx_spatial(const rlx_dims *shape, int from); /* axes from `from` on */
 
-/* Exact sums of products of 8-bit integers, as i32: what fn (a matmul, a conv) makes of a and b, floats that hold integers of
- * magnitudes up to 255, with n terms each. */
+/* Exact sums of products of 8-bit integers as i32: fn (a matmul, a conv) applied to a and b, floats that hold
+ * integers of magnitude up to 255, with `terms` products per sum. */
 typedef rlx_node (*onnx_product_fn)(onnx_call *c, rlx_node a, rlx_node b, const void *arg);
 rlx_node onnx_exact(onnx_call *c, rlx_node a, rlx_node b, int64_t terms, onnx_product_fn fn, const void *arg);
 /* ops_quant.c: a matrix of 8-bit integers as floats, its zero point taken off; and the exact product of two. */

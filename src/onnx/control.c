@@ -1,8 +1,8 @@
-/* Control flow: decided while importing.
+/* Control flow, resolved during the import.
  *
- * If asks for its condition and imports that branch. Loop and Scan become one node where their body can be a graph of its own (inner.c);
- * else they import it trip by trip, so that values may change their shapes on the way; results of trips are stacked at the end.
- * Where the graph is cut in between, what was collected is held. */
+ * If reads its condition and imports one branch. Loop and Scan become one node if their body can be a sub-graph
+ * (inner.c). Otherwise the body is imported once per iteration, so values may change shape between iterations, and
+ * scan outputs are concatenated at the end. When the graph is cut in between, all collected values are held. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -23,9 +23,9 @@ rlx_status onnx_op_if(onnx_call *c) {
 typedef struct trips {
   const onnx_graph *body;
   onnx_value **in, **out;     /* of the body */
-  onnx_value **held;          /* carried values, then what was collected: one list after the other per trip */
-  uint32_t n_carried, n_scan; /* results that are carried, and that are collected */
-  uint64_t n, room;           /* trips so far; that `held` has room for */
+  onnx_value **held;          /* carried values, then the collected ones, iteration by iteration */
+  uint32_t n_carried, n_scan; /* carried results; collected results (scan outputs) */
+  uint64_t n, room;           /* iterations so far; capacity of `held` */
 } trips;
 
 static rlx_status begin_trips(onnx_call *c, trips *t) {
@@ -49,7 +49,7 @@ static rlx_status make_room(onnx_call *c, trips *t) {
   return RLX_OK;
 }
 
-/* One trip: the first `skip` outputs are the body's own affair, the carried ones and the collected follow. */
+/* One iteration. The first `skip` outputs of the body are skipped; carried and collected ones follow. */
 static rlx_status one_trip(onnx_call *c, trips *t, uint32_t skip) {
   onnx_body b = {.graph = t->body,
                  .in = t->in,
@@ -69,7 +69,7 @@ static rlx_status one_trip(onnx_call *c, trips *t, uint32_t skip) {
   return RLX_OK;
 }
 
-/* A trip's value with an axis more. */
+/* A value with an axis of size 1 inserted. */
 static rlx_node with_axis(onnx_call *c, onnx_value *v, int axis) {
   rlx_dims d = v->is.shape;
   for (int i = d.n; i > axis; i--) d.v[i] = d.v[i - 1];
@@ -78,7 +78,7 @@ static rlx_node with_axis(onnx_call *c, onnx_value *v, int axis) {
   return onnx_reshape(c, onnx_node_of(c, v), d);
 }
 
-/* No trip: nothing of the shape that the body declares. */
+/* No iterations: an empty result of the shape that the body declares. */
 static rlx_status set_empty(onnx_call *c, const onnx_value_info *info, int axis, uint32_t to) {
   rlx_tensor t = {.dtype = onnx_type_carrier(info->type), .data = onnx_alloc(c->imp, 1, 1)};
   if (t.dtype == RLX_DTYPE_UNKNOWN) return onnx_refuse(c, "no trip, and '%s' has no type", info->name);
@@ -90,7 +90,7 @@ static rlx_status set_empty(onnx_call *c, const onnx_value_info *info, int axis,
   return onnx_value_known(c->imp, info->type, &t, &c->out[to]);
 }
 
-/* Collected value i of all trips, stacked along an axis, as output `to`. */
+/* Concatenates collected value i of all iterations along a new axis, as output `to`. */
 static rlx_status set_stacked(onnx_call *c, const trips *t, uint32_t i, int64_t axis, bool reverse, uint32_t to) {
   const onnx_value_info *info = &t->body->outputs[t->body->n_outputs - t->n_scan + i];
   int at;
@@ -131,7 +131,7 @@ static rlx_status known_bool(onnx_call *c, bool x, onnx_value **out) {
   return onnx_value_known(c->imp, ONNX_BOOL, &(rlx_tensor){.dtype = RLX_BOOL, .data = p}, out);
 }
 
-/* Whether the condition that a trip gave holds. */
+/* Reads the condition that an iteration returned. */
 static rlx_status goes_on(onnx_call *c, const trips *t, onnx_value *cond, bool *out) {
   rlx_tensor value;
   char why[200];
@@ -142,7 +142,7 @@ static rlx_status goes_on(onnx_call *c, const trips *t, onnx_value *cond, bool *
   return RLX_OK;
 }
 
-/* The trips from number `first` on as one node, where the condition that the last one gave is only known in a run. */
+/* Imports the iterations from number `first` on as one `while` node, if the condition is only known in a run. */
 static rlx_status rest_as_graph(onnx_call *c, trips *t, int64_t first, int64_t max, bool *done) {
   onnx_while w = {.body = t->body,
                   .first = first,
@@ -152,7 +152,7 @@ static rlx_status rest_as_graph(onnx_call *c, trips *t, int64_t first, int64_t m
                   .carried = t->held,
                   .n_carried = t->n_carried};
   *done = false;
-  if (t->n_scan) return RLX_OK; /* how many are collected is a size that only a run tells */
+  if (t->n_scan) return RLX_OK; /* the number of collected values is only known in a run */
   RLX_TRY(onnx_know(c->imp, w.cond));
   if (w.cond->known || w.cond->live) return RLX_OK;
   if (w.fails_at <= first) return RLX_OK;
@@ -175,7 +175,7 @@ static rlx_status loop_trips(onnx_call *c, trips *t, int64_t max, bool cond) {
   return RLX_OK;
 }
 
-/* The numbers of the trips, for a loop that walks over them. */
+/* The iteration numbers, scanned by a loop's body. */
 static rlx_node trip_numbers(onnx_call *c, void *user, uint32_t i) {
   const int64_t *n = user;
   int64_t *v = onnx_alloc(c->imp, (size_t)*n, sizeof *v);
@@ -185,7 +185,7 @@ static rlx_node trip_numbers(onnx_call *c, void *user, uint32_t i) {
   return onnx_constant_i64(c, RLX_DIMS(*n), v);
 }
 
-/* A Loop of a known number of trips that nothing ends before: a scan over their numbers. */
+/* A Loop with a known iteration count and a constant condition: a scan over the iteration numbers. */
 static rlx_status loop_as_graph(onnx_call *c, trips *t, int64_t max, bool *done) {
   const rlx_type number = {RLX_I64, {.n = 0}};
   const onnx_type type = ONNX_INT64;
@@ -245,12 +245,12 @@ rlx_status onnx_op_loop(onnx_call *c) {
 
 typedef struct scan {
   trips t;
-  uint32_t first, n_inputs; /* of the values that are walked: c->in, and how many */
+  uint32_t first, n_inputs; /* scanned values: inputs from `first` on */
   int64_t length;
   onnx_ints in_axes, out_axes, in_reverse, out_reverse;
 } scan;
 
-/* Element i of a walked input: a value without that axis. */
+/* Slice i of a scanned input, without that axis. */
 static rlx_status element(onnx_call *c, onnx_value *from, int axis, int64_t i, onnx_value **out) {
   rlx_dims d = from->is.shape;
   for (int k = axis; k + 1 < d.n; k++) d.v[k] = d.v[k + 1];
@@ -314,10 +314,10 @@ static rlx_status read_scan(onnx_call *c, scan *s, uint32_t *n_state) {
 
 typedef struct scan_graph {
   const scan *s;
-  int *axis; /* of each walked input */
+  int *axis; /* of each scanned input */
 } scan_graph;
 
-/* One axis from a place to another, the others in order. */
+/* Moves one axis; the others keep their order. */
 static rlx_node move_axis(onnx_call *c, rlx_node x, int from, int to) {
   rlx_dims perm = {.n = onnx_dims(c, x).n};
   for (int i = 0, k = 0; i < perm.n; i++) perm.v[i] = i == to ? from : k == from ? (k += 2) - 1 : k++;
@@ -329,7 +329,7 @@ static rlx_node walked(onnx_call *c, void *user, uint32_t i) {
   return move_axis(c, onnx_node_of(c, c->in[g->s->first + i]), g->axis[i], 0);
 }
 
-/* One direction for all: a slice's results then lie where the slice did. */
+/* All inputs and outputs must have the same direction, because the op has one. */
 static bool is_one_way(const scan *s, bool *reverse) {
   *reverse = entry(&s->in_reverse, 0) != 0;
   for (uint32_t i = 0; i < s->n_inputs; i++)
@@ -395,13 +395,13 @@ rlx_status onnx_op_scan(onnx_call *c) {
   return RLX_OK;
 }
 
-/* ---- Scan of opset 8: each element of a batch apart, along the axis after it ---- */
+/* ---- Scan of opset 8: separate for each batch element, along axis 1 ---- */
 
 typedef struct batch_scan {
   scan s;
   uint32_t n_state;
   int64_t batch;
-  onnx_value **done; /* per element of the batch: final states, and collected values stacked */
+  onnx_value **done; /* per batch element: final states, then concatenated scan outputs */
 } batch_scan;
 
 static rlx_status scan_one(onnx_call *c, batch_scan *b, int64_t at) {

@@ -1,19 +1,19 @@
-/* Ending a graph: with the model's outputs, or in the middle with all that is used later.
+/* Ends a graph: with the model's outputs, or at a cut with all values that are used later.
  *
- * What is used later is found by names: of the nodes that are left in every graph and function that is being imported, of their
- * sub-graphs, and of outputs. A value that no name leads to is not carried over. */
+ * Liveness is determined by name: values named by the remaining nodes of every graph and function that is being
+ * imported, by their sub-graphs, and by outputs. Other values are not passed on. */
 #include <string.h>
 
 #include "onnx/importer.h"
 
-static const char no_name[] = "value"; /* of what is carried over without one */
+static const char no_name[] = "value"; /* for passed-on values without a name */
 
 rlx_status onnx_live_add(onnx_importer *imp, onnx_value *v, const char *name) {
   size_t cap = strlen(name) + 16;
   uint32_t number = (uint32_t)imp->live.n;
   char *leaf = onnx_alloc(imp, cap, 1);
   if (!leaf) return RLX_FAIL(RLX_NO_MEMORY, "value '%s'", name);
-  bool is_own = imp->scope && !imp->scope->caller && name != no_name; /* of the main graph: the name is its alone */
+  bool is_own = imp->scope && !imp->scope->caller && name != no_name; /* in the main graph names are unique */
   snprintf(leaf, cap, is_own ? "%s" : "%s#%u", name, (unsigned)number);
   v->leaf = leaf;
   v->live = number + 1;
@@ -25,7 +25,7 @@ rlx_status onnx_live_add(onnx_importer *imp, onnx_value *v, const char *name) {
 
 typedef struct later {
   onnx_importer *imp;
-  RLX_ARRAY(onnx_value *) v; /* those that this graph computes */
+  RLX_ARRAY(onnx_value *) v; /* live values computed by this graph */
   RLX_ARRAY(const char *) names;
 } later;
 
@@ -64,8 +64,8 @@ static rlx_status use_scope(later *l, const onnx_scope *s) {
 
 /* ---- the two ends ---- */
 
-/* Live values that the graph reads: its inputs, which have their names. A value whose bytes came to be known may be an input in one
- * place and a constant in another. */
+/* Lists the live values that the graph reads, in order. A value that became known during the import may be an input
+ * for one reader and a constant for another. */
 static rlx_status list_inputs(onnx_importer *imp, onnx_live **out, size_t *n) {
   size_t max = 0;
   for (rlx_node id = 1; id < rlx_graph_end(imp->g); id++) max += rlx_graph_at(imp->g, id)->op == RLX_OP_input;

@@ -1,9 +1,9 @@
-/* External data: files beside a model that hold its tensors.
+/* External data: files next to a model that hold its tensors.
  *
- * The model names them, and the model is not to be trusted. A path is walked folder by folder from the model's own, each step refusing
- * symbolic links, so nothing that changes in between leads out of it; the one exception is the layout of Hugging Face's cache, whose files
- * are all links to blobs of its own (base/beneath.h). The file must be a regular one with a single name: a hard link could be somebody's
- * secret under another name. */
+ * The model names these files and is not trusted. A path is opened directory by directory from the model's own
+ * directory and symbolic links are refused at each step, so a concurrent change cannot lead out of it. The one
+ * exception is the layout of Hugging Face's cache, whose files are links to its own blobs (base/beneath.h). The file
+ * must be regular and have one name: a hard link could expose another user's file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static int step(int folder, const char *name, bool is_last) {
   int flags = is_last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_RDONLY | O_DIRECTORY, fd;
   do fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
   while (fd < 0 && errno == EINTR);
-  if (fd < 0 && errno == ENOTDIR && !is_last) { /* some systems say so of a link where a folder is wanted */
+  if (fd < 0 && errno == ENOTDIR && !is_last) { /* some systems report a link this way when a directory is expected */
     struct stat st;
     errno = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
   }
@@ -80,7 +80,7 @@ static rlx_status walk(const char *base, const char *location, char *path, int *
   return RLX_OK;
 }
 
-/* Where it is a link into the blobs of a cache: that file. *out stays as it is where it is none. */
+/* If the path is a link to a blob of a cache, opens that file; otherwise *out is unchanged. */
 static rlx_status open_blob(const char *base, const char *location, int *out) {
   rlx_str path = {0};
   rlx_stamp stamp;

@@ -1,7 +1,7 @@
-/* Checking a model through: every weight is read and its numbers are looked at.
+/* Checks a model's weights: reads each one and tests its values.
  *
- * NaN is a finding. An infinity is a remark, for constants of a graph hold masks, and so is a large tensor of zeros. The first finding
- * is the message; a weight that cannot be read ends the check. */
+ * NaN is a finding. An infinity is only a remark, because constants of a graph hold masks; so is a large tensor of
+ * zeros. The first finding becomes the message. A weight that cannot be read ends the check. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -42,7 +42,8 @@ static rlx_status look(checker *c, const onnx_tensor *t, const char *name, const
 
 static rlx_status check_tensor(checker *c, const onnx_tensor *t, const char *name) {
   size_t bytes;
-  if (onnx_type_carrier(t->type) == RLX_DTYPE_UNKNOWN) return RLX_OK; /* rlx_onnx_supported tells who reads it */
+  if (onnx_type_carrier(t->type) == RLX_DTYPE_UNKNOWN)
+    return RLX_OK; /* rlx_onnx_supported reports the node that reads it */
   RLX_TRY_AT(onnx_tensor_bytes(t, &bytes), "weight '%s'", name);
   void *data = rlx_mem_alloc(bytes ? bytes : 1);
   if (!data) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", name, bytes);

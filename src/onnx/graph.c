@@ -1,4 +1,4 @@
-/* Inputs as the model wants them, and the model as one graph. */
+/* Checks and converts inputs, and imports a model as a single graph. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ static int64_t size_of_symbol(const rlx_onnx_options *o, const char *symbol) {
   return -1;
 }
 
-/* Sizes from what is given, from bindings, and from what other inputs say of the same symbol. */
+/* The size of a symbol: from bindings, or from a given input that declares the same symbol. */
 static int64_t find_size(const rlx_onnx *m, const rlx_onnx_options *o, const rlx_named_tensor *v, size_t n,
                          const char *symbol) {
   int64_t size = size_of_symbol(o, symbol);
@@ -88,7 +88,7 @@ typedef struct single {
   size_t n_given;
   const rlx_named_tensor *v;
   size_t n;
-  onnx_box *boxes; /* by the number of the input among those given */
+  onnx_box *boxes; /* indexed like `given` */
   rlx_graph *graph;
   char *cut;
 } single;
@@ -163,7 +163,7 @@ static rlx_status check_options(const rlx_onnx_options *o) {
   return RLX_OK;
 }
 
-/* An input may have a shape and no data; what it has must hold together. */
+/* Checks the given inputs; data may be absent. */
 static rlx_status check_given(const rlx_onnx *m, const rlx_named_tensor *v, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const rlx_tensor *t = &v[i].tensor;

@@ -1,4 +1,4 @@
-/* The walk over nodes: names, scopes, one call per node, and what could not be imported. */
+/* Visits the nodes of the model: names, scopes, one call per node, and the report of nodes that cannot be imported. */
 #include "onnx/import.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 
 #include "onnx/importer.h"
 
-enum { MAX_REPORT = 2500 /* bytes of a message about what cannot be imported */ };
+enum { MAX_REPORT = 2500 /* bytes of the message that lists refused nodes */ };
 
 /* ---- names ---- */
 
@@ -26,7 +26,7 @@ static rlx_status name_value(onnx_scope *s, const char *name, const onnx_value *
 
 static const char *domain_text(const char *domain) { return *domain ? domain : "ai.onnx"; }
 
-/* One line per node; long lists are cut, and counted. */
+/* One entry per node; long lists are truncated and counted. */
 static void report_refused(onnx_importer *imp, const onnx_scope *s, const onnx_node *n, int64_t opset,
                            const char *reason) {
   imp->n_refused++;
@@ -68,7 +68,7 @@ static rlx_status add_initializers(onnx_importer *imp, onnx_scope *s, const onnx
     onnx_value *v, *there = NULL;
     const onnx_tensor *t = &g->initializers[i];
     uint32_t index;
-    if (rlx_name_map_get(&s->names, t->name, &index)) there = imp->values.v[index]; /* an input that was given */
+    if (rlx_name_map_get(&s->names, t->name, &index)) there = imp->values.v[index]; /* an input that the caller gave */
     if (there) continue;
     RLX_TRY(onnx_value_from_tensor(imp, t, t->name, &v));
     RLX_TRY(name_value(s, t->name, v));
@@ -83,7 +83,7 @@ static rlx_status add_initializers(onnx_importer *imp, onnx_scope *s, const onnx
   return RLX_OK;
 }
 
-/* Runs a scope from its first node to its last. */
+/* Imports all nodes of a scope. */
 static rlx_status enter(onnx_importer *imp, onnx_scope *s) {
   if (s->depth > ONNX_MAX_DEPTH)
     return onnx_stop(imp, RLX_FAIL(RLX_UNSUPPORTED, "graphs and functions more than %d deep", ONNX_MAX_DEPTH));
@@ -171,8 +171,8 @@ static bool reads_refused(const onnx_call *c) {
   return false;
 }
 
-/* A tensor of a type that nothing carries is told at the first node that reads it. */
-static const onnx_value *odd_type(const onnx_call *c) {
+/* A tensor of a type without a carrier is reported at the first node that reads it. */
+static const onnx_value *unsupported_type(const onnx_call *c) {
   for (uint32_t i = 0; i < c->n_in; i++)
     if (c->in[i] && c->in[i]->refused && c->in[i]->type) return c->in[i];
   return NULL;
@@ -193,13 +193,13 @@ static rlx_status call_node(onnx_call *c) {
   char reason[128];
   onnx_importer *imp = c->imp;
   const onnx_function *f = onnx_find_function(imp->m, c->node);
-  const onnx_value *odd = odd_type(c);
+  const onnx_value *odd = unsupported_type(c);
   if (odd) {
     snprintf(reason, sizeof reason, "it reads elements of type %s", onnx_type_name(odd->type));
     report_refused(imp, c->scope, c->node, c->opset, reason);
     return RLX_UNSUPPORTED;
   }
-  if (reads_refused(c)) return RLX_UNSUPPORTED; /* told already */
+  if (reads_refused(c)) return RLX_UNSUPPORTED; /* already reported */
   if (f) return call_function(c, f);
   const onnx_op_row *row = onnx_op_find(c->node->domain, c->node->op, c->opset);
   if (!row) {
@@ -247,10 +247,10 @@ static rlx_status import_node(onnx_importer *imp, onnx_scope *s, const onnx_node
   c.opset = onnx_opset_version(s->opsets, s->n_opsets, n->domain);
   for (uint32_t i = 0; i < n->n_in; i++) {
     c.in[i] = onnx_lookup(imp, s, n->in[i]);
-    /* In a function an input that the caller left out is a name without a value. */
+    /* In a function, an input that the call leaves out is a name without a value. */
     if (!c.in[i] && *n->in[i] && !s->function) return RLX_FAIL(RLX_INVALID, "input '%s' is not computed", n->in[i]);
   }
-  while (c.n_in && !c.in[c.n_in - 1]) c.n_in--; /* left out at the end is not there */
+  while (c.n_in && !c.in[c.n_in - 1]) c.n_in--; /* trailing inputs that are left out do not count */
   return run_call(&c);
 }
 
@@ -288,7 +288,7 @@ static rlx_status add_symbols(onnx_importer *imp, const onnx_input *given, rlx_d
     snprintf(name, sizeof name, "n%u", (unsigned)given->symbol[i]);
     imp->is_symbolic = true;
     RLX_TRY(rlx_graph_use_algebra(imp->g));
-    /* A symbol's number is its place among the graph's, so one that is there already is not added again. */
+    /* Symbols are numbered in order of appearance: one that exists already is not added again. */
     if (given->symbol[i] <= rlx_graph_symbol_count(imp->g)) shape->v[i] = rlx_dim_from_symbol(given->symbol[i] - 1u);
     else shape->v[i] = rlx_graph_add_sample(imp->g, name, shape->v[i]);
   }
@@ -327,7 +327,7 @@ static rlx_status add_inputs(onnx_importer *imp, onnx_scope *s, const onnx_input
   return RLX_OK;
 }
 
-/* Outputs that were refused are told by their nodes; one that is an input of an odd type is not. */
+/* Refused outputs are reported by their nodes, except an output that is an input of an unsupported type. */
 static rlx_status import_main(onnx_importer *imp, onnx_scope *s, const onnx_input *inputs, size_t n) {
   imp->scope = s;
   RLX_TRY(rlx_graph_begin(&imp->g));

@@ -1,16 +1,17 @@
-/* The importer: an ONNX model, for inputs of known sizes, as graphs of RLX ops.
+/* The importer: converts an ONNX model, for given input sizes, to graphs of RLX ops.
  *
- * It walks the nodes in order and calls one function per ONNX op (the table is ops.def), which adds RLX nodes to the graph being built.
- * Sizes are numbers throughout. Values that follow from sizes and small constants are computed on the way, so the arithmetic that
- * exporters write to make shapes disappears: an op that asks for a shape, an axis or a length gets numbers.
+ * It visits the nodes in order and calls one function per ONNX op (table: ops.def), which adds RLX nodes to the
+ * graph under construction. Values that follow from sizes and small constants are computed during the import. So the
+ * shape arithmetic that exporters write disappears: a function that needs a shape, an axis or a length gets numbers.
+ * Sizes are numbers, or symbols where the import makes a template (symbolic.c).
  *
- * Where it asks for a value that is not known (it depends on what inputs hold), the graph is cut: what is built so far ends with all
- * values that are used later as outputs, the client runs it, and a new graph begins in which those are inputs and the value asked for is
- * known. Ops whose result's size depends on values (NonZero) are steps of the host between two graphs. Branches and loops are decided
- * the same way: If asks for its condition and imports the branch; Loop and Scan import their body trip by trip, or as a graph of its
- * own where its shapes hold and it is cheap (inner.c).
+ * If a function needs a value that depends on input data, the graph is cut. The part built so far ends with all
+ * values that are used later as outputs, the client runs it, and a new graph begins in which they are inputs and the
+ * needed value is known. Ops whose result size depends on data (NonZero) are host steps between two graphs. If reads
+ * its condition and imports one branch. Loop and Scan import their body once per iteration, or as one sub-graph if
+ * its shapes are constant and it is cheap (inner.c).
  *
- * All of it is deterministic: the same model, sizes and answers give the same graphs, which is what lets a runner keep them. */
+ * The import is deterministic: the same model, sizes and values give the same graphs. The runner relies on this. */
 #ifndef RLX_ONNX_IMPORT_H
 #define RLX_ONNX_IMPORT_H
 
@@ -33,20 +34,20 @@ typedef struct onnx_value {
   uint32_t index;            /* among the importer's values */
 } onnx_value;
 
-/* What a step of the host gets and makes. `out[i].data` is rlx_mem_alloc'ed by it; type and shape are set. */
+/* Arguments of a host step. The step allocates out[i].data with rlx_mem_alloc and sets type and shape. */
 typedef struct onnx_host_call {
   const rlx_tensor *in;
   uint32_t n_in; /* absent ones have no data and dtype RLX_DTYPE_UNKNOWN */
   rlx_tensor *out;
   uint32_t n_out;
-  const int64_t *p; /* what the op's attributes came to: ONNX_HOST_NUMBERS of them */
+  const int64_t *p; /* numbers that follow from the op's attributes, ONNX_HOST_NUMBERS of them */
 } onnx_host_call;
 typedef rlx_status (*onnx_host_fn)(onnx_host_call *c);
 enum { ONNX_HOST_NUMBERS = 6, ONNX_HOST_MAX = 6 /* inputs, and outputs */ };
 
-/* ---- the client: who runs graphs and knows values ---- */
+/* ---- the client: runs graphs and provides values ---- */
 
-/* A value that goes from graph to graph: model inputs first, then results, in the order they appear. */
+/* A value passed between graphs. Numbers are assigned to model inputs first, then to results in order of appearance. */
 typedef struct onnx_live {
   const char *leaf;
   uint32_t number;
@@ -54,30 +55,31 @@ typedef struct onnx_live {
 
 typedef struct onnx_client {
   void *user;
-  /* A graph is complete: its inputs that are live, and its outputs. `why` is what it was cut for; NULL: the model ends here. Returning
-   * RLX_CANCELLED stops the import without more ado. */
+  /* A graph is complete. in: the live values it reads; out: its outputs. `why`: the reason for the cut; NULL: the
+   * model ends here. Returning RLX_CANCELLED stops the import. */
   rlx_status (*graph)(void *user, rlx_graph *g, const onnx_live *in, size_t n_in, const onnx_live *out, size_t n_out,
                       const char *why);
-  /* The bytes of a live value, which have come from the graphs so far: they are decided on. They stay until the import ends. */
+  /* The bytes of a live value, computed by an earlier graph. They must stay valid until the import ends. */
   rlx_status (*value)(void *user, uint32_t live, const void **bytes);
-  /* A step of the host. A live input is its number + 1, a known one 0 with its tensor. The outputs, from number first on, get
-   * their types here. */
+  /* A host step. in[i] is a live value's number + 1, or 0 for the tensor known[i]. The client sets the types of the
+   * outputs, which are live values from number `first` on. */
   rlx_status (*host)(void *user, onnx_host_fn fn, const int64_t *p, const uint32_t *in, const rlx_tensor *known,
                      uint32_t n_in, uint32_t first, rlx_type *out, uint32_t n_out, const char *why);
-  bool no_loops; /* control flow would run on the host: every trip is to be written out */
+  bool no_loops; /* control flow would run on the host: unroll every loop */
 } onnx_client;
 
 typedef struct onnx_input {
   const char *name;
-  rlx_type type;                /* as given; it is converted to what carries the declared type */
+  rlx_type type;                /* as given by the caller; converted to the carrier of the declared type */
   uint8_t symbol[RLX_MAX_RANK]; /* by axis: 0 a number, else the symbol's number from 1 on, with this size as sample */
 } onnx_input;
 
-/* Imports the model for inputs of these types: one for each of the model's inputs that has no default or is given (in any order). */
-/* Where axes are symbols, the graph that the client gets is a template (symbolic.c); an import that needs numbers fails. */
+/* Imports the model for inputs of these types, in any order: one for each model input that has no default or is
+ * given. */
+/* If axes are symbols, the client gets a template graph (symbolic.c). The import fails if it needs a number. */
 rlx_status onnx_import(rlx_onnx *m, const onnx_input *inputs, size_t n, uint64_t max_trips, const onnx_client *client);
 
-/* ---- what the functions of ops work with ---- */
+/* ---- interface for op functions ---- */
 
 typedef struct onnx_importer onnx_importer;
 typedef struct onnx_scope onnx_scope;
@@ -91,7 +93,7 @@ typedef struct onnx_call {
   onnx_value **in; /* NULL: left out */
   onnx_value **out;
   uint32_t n_in, n_out;
-  bool *asked; /* by attribute of the node: the function knows it */
+  bool *asked; /* per attribute of the node: whether the function has read it */
 } onnx_call;
 
 typedef rlx_status (*onnx_op_fn)(onnx_call *c);
@@ -105,10 +107,10 @@ typedef struct onnx_op_row {
 const onnx_op_row *onnx_op_find(const char *domain, const char *name, int64_t opset);
 size_t onnx_op_rows(const onnx_op_row **rows);
 
-/* Told by a function that asked for a value that is not known: the graph is cut and the function called again. */
+/* Returned by a function that needs a value that is not known: the graph is cut and the function called again. */
 #define ONNX_AGAIN RLX_STATUS_COUNT
 
-/* Inputs. A function asks for all values that it needs known before it takes nodes. */
+/* Inputs. A function must request all values it needs known before it adds nodes. */
 static inline bool onnx_has(const onnx_call *c, uint32_t i) { return i < c->n_in && c->in[i]; }
 rlx_node onnx_in(onnx_call *c, uint32_t i); /* 0: left out */
 rlx_dims onnx_shape(const onnx_call *c, uint32_t i);
@@ -117,7 +119,7 @@ onnx_type onnx_in_type(const onnx_call *c, uint32_t i);
 static inline int onnx_rank(const onnx_call *c, uint32_t i) { return onnx_shape(c, i).n; }
 rlx_node onnx_node_of(onnx_call *c, onnx_value *v);
 
-/* Values that decide sizes. Each is RLX_OK, ONNX_AGAIN, or a failure; a missing input is one. */
+/* Known values of inputs. Each returns RLX_OK, ONNX_AGAIN or a failure. A missing input is a failure. */
 typedef struct onnx_ints {
   const int64_t *v;
   size_t n;
@@ -128,8 +130,8 @@ rlx_status onnx_need_int(onnx_call *c, uint32_t i, int64_t *out);    /* the one 
 rlx_status onnx_need_dims(onnx_call *c, uint32_t i, rlx_dims *out);  /* at most RLX_MAX_RANK numbers */
 rlx_status onnx_need_number(onnx_call *c, uint32_t i, double *out);  /* the one element, of any real type */
 rlx_status onnx_need_bool(onnx_call *c, uint32_t i, bool *out);
-bool onnx_is_known(onnx_call *c, uint32_t i); /* without asking */
-/* The same for sizes, which may be open. Only functions of ops that are marked OPEN in ops.def call these. */
+bool onnx_is_known(onnx_call *c, uint32_t i); /* never cuts the graph */
+/* The same for sizes that may be open. Only functions of ops marked OPEN in ops.def may call these. */
 rlx_status onnx_need_sizes(onnx_call *c, uint32_t i, onnx_ints *out);
 rlx_status onnx_need_shape(onnx_call *c, uint32_t i, rlx_dims *out); /* at most RLX_MAX_RANK sizes */
 /* Decisions on sizes that may be open (symbolic.c); arithmetic on them: rlx_size_*. */
@@ -137,11 +139,11 @@ bool onnx_less(onnx_call *c, int64_t a, int64_t b);
 bool onnx_equal(onnx_call *c, int64_t a, int64_t b);
 bool onnx_same_shape(onnx_call *c, const rlx_dims *a, const rlx_dims *b);
 
-/* Attributes. Fails where it is there with another type. What a function finds or looks for it knows; a node with an attribute that
- * its function did not look for is refused (attributes.c). */
+/* Attributes. Each fails if the attribute has another type. Reading or testing an attribute marks it as known to the
+ * function; a node with an attribute that its function did not read is refused (attributes.c). */
 const onnx_attribute *onnx_attribute_find(const onnx_call *c, const char *name); /* NULL: not there */
 bool onnx_has_attribute(const onnx_call *c, const char *name);
-/* Names, separated by blanks, that do not matter on the way that the function has taken. */
+/* Marks attributes (names separated by blanks) that have no effect on the path the function has taken. */
 void onnx_pass_over(const onnx_call *c, const char *names);
 rlx_status onnx_int(const onnx_call *c, const char *name, int64_t fallback, int64_t *out);
 rlx_status onnx_flag(const onnx_call *c, const char *name, bool fallback, bool *out); /* an int that is 0 or 1 */
@@ -172,7 +174,8 @@ rlx_status onnx_value_from_tensor(onnx_importer *imp, const onnx_tensor *t, cons
 rlx_status onnx_value_from_sparse(onnx_importer *imp, const onnx_sparse *s, onnx_value **out);
 /* A value of memory that the importer owns. */
 rlx_status onnx_value_known(onnx_importer *imp, onnx_type type, const rlx_tensor *t, onnx_value **out);
-/* What the op is not, and why: RLX_UNSUPPORTED. Other nodes are still looked at, so that all are told. */
+/* Fails with RLX_UNSUPPORTED and the reason. The import continues with other nodes, so that all refused nodes are
+ * reported. */
 rlx_status onnx_refuse(onnx_call *c, const char *fmt, ...) RLX_PRINTF(2, 3);
 /* Runs on the host once its inputs are there; results have the sizes that come out. */
 rlx_status onnx_on_host(onnx_call *c, onnx_host_fn fn, const int64_t p[ONNX_HOST_NUMBERS]);
@@ -188,7 +191,7 @@ typedef struct onnx_body {
   uint32_t n_in;
   onnx_value **out; /* values of its outputs */
   uint32_t n_out;
-  /* Values that must outlive it though no name says so: what a loop holds. */
+  /* Values that must survive a cut although no name refers to them: what a loop holds. */
   onnx_value *const *held;
   size_t n_held;
 } onnx_body;

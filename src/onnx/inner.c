@@ -1,12 +1,12 @@
-/* Bodies of loops as graphs of their own: one graph that runs trip after trip, instead of its nodes written out for each.
+/* Loop bodies as sub-graphs: one node that runs a graph per iteration, instead of the unrolled nodes.
  *
- * A body is imported like any sub-graph, into a graph that is begun for it. What it reads of the graphs around it is captured: it becomes
- * an input, and the loop gives it the value. That works where nothing in the body asks for a value that only a run gives and where what
- * goes round keeps its type. Where it does not, the caller writes the trips out; so whatever fails here is forgotten, but for what
- * would fail again (memory, a cancel).
+ * The body is imported like any sub-graph, into a new graph. Values of the outer graph that it reads are captured:
+ * they become inputs of the body and of the loop node. This needs a body in which no op needs a value that only a
+ * run gives, and carried values of constant type. If it fails the caller unrolls the loop, so errors are discarded,
+ * except those that would recur (memory, cancellation).
  *
- * Control flow runs on the host, node by node through the reference. So it is only worth it where a trip is cheap (elements are moved or
- * computed one by one, and few of them) and there are many. */
+ * Control flow runs on the host by reference kernels. So a body must be cheap (element-wise ops and moves of few
+ * elements), and a counted loop must have many iterations. */
 #include "onnx/inner.h"
 
 #include "base/budget.h"
@@ -14,13 +14,13 @@
 #include "onnx/compose.h"
 
 enum {
-  MIN_TRIPS = 32,        /* fewer are written out */
-  MAX_ELEMENTS = 1 << 13 /* that a trip may compute */
+  MIN_TRIPS = 32,        /* shorter loops are unrolled */
+  MAX_ELEMENTS = 1 << 13 /* computed per iteration */
 };
 
 /* ---- entering and leaving ---- */
 
-typedef struct outside { /* what the importer had before */
+typedef struct outside { /* saved state of the importer */
   rlx_graph *g;
   rlx_node *nodes; /* by value */
   onnx_inner *inner;
@@ -59,7 +59,7 @@ static rlx_status enter(onnx_importer *imp, onnx_inner *in, outside *o) {
   return RLX_OK;
 }
 
-/* Back to the graph around it; the body's is the caller's. */
+/* Restores the outer graph and returns the body's, which the caller owns. */
 static rlx_graph *leave(onnx_importer *imp, onnx_inner *in, outside *o, bool failed) {
   rlx_graph *body = imp->g;
   for (size_t i = 0; i < imp->values.n; i++) imp->values.v[i]->node = i < in->n_outer ? o->nodes[i] : 0;
@@ -105,7 +105,7 @@ static bool is_reduction(rlx_op op) {
          op == RLX_OP_reduce_prod;
 }
 
-/* Whether running it through the reference costs little. Conditions reduce what they look at. */
+/* Whether the reference kernels run it quickly. A body with a condition may reduce. */
 static bool is_cheap(const rlx_graph *g, bool may_reduce) {
   uint64_t elements = 0;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
@@ -127,7 +127,7 @@ static rlx_status add_output(onnx_importer *imp, uint32_t number, rlx_node n) {
   return rlx_graph_status(imp->g);
 }
 
-/* What goes round keeps its type. */
+/* A carried value must keep its type. */
 static rlx_status add_carried(onnx_importer *imp, uint32_t number, const onnx_value *before, onnx_value *after) {
   if (after->type != before->type || !rlx_type_equal(&after->is, &before->is))
     return refuse("changes the type of what goes round");
@@ -147,7 +147,7 @@ static rlx_status finish(const onnx_importer *imp, bool may_reduce) {
   return is_cheap(imp->g, may_reduce) ? RLX_OK : refuse("costs more than writing it out");
 }
 
-/* The body's inputs, its nodes, its outputs. */
+/* Imports the body of a counted loop or a scan. */
 static rlx_status import(onnx_call *c, onnx_loop *l, onnx_value **in, onnx_value **out) {
   onnx_importer *imp = c->imp;
   uint32_t number = 0;
@@ -173,7 +173,7 @@ static rlx_status import(onnx_call *c, onnx_loop *l, onnx_value **in, onnx_value
 
 /* ---- the loop ---- */
 
-/* The node of each value of the loop, in the graph around it. */
+/* Adds the scan node to the outer graph. */
 static rlx_status add_loop(onnx_call *c, const onnx_loop *l, const rlx_graph *body, const onnx_inner *in) {
   size_t n = l->n_carried + l->n_scanned + in->captured.n, n_outs = l->body->n_outputs - l->first_out;
   rlx_node *xs = onnx_alloc(c->imp, n + 1, sizeof *xs), *outs = l->results;
@@ -185,7 +185,7 @@ static rlx_status add_loop(onnx_call *c, const onnx_loop *l, const rlx_graph *bo
   return rlx_graph_status(c->g);
 }
 
-/* A body that cannot be a graph is written out; what would fail again fails. */
+/* A failed attempt is not an error, unless the failure would recur. */
 static rlx_status forgiven(rlx_status s) {
   bool is_final = s == RLX_NO_MEMORY || s == RLX_CANCELLED || s == RLX_LIMIT || rlx_budget_is_stopped();
   return is_final ? s : RLX_OK;
@@ -218,9 +218,9 @@ rlx_status onnx_loop_as_graph(onnx_call *c, onnx_loop *l, bool *done) {
   return s;
 }
 
-/* ---- a loop that a condition ends ---- */
+/* ---- loops that a computed condition ends ---- */
 
-/* The trip's number, the condition and what is carried go round. The body sees its condition as true, as it always is there. */
+/* Carried: the iteration number, the condition, the loop's values. The body reads its condition as constant true. */
 static rlx_status import_while(onnx_call *c, const onnx_while *w, onnx_value **in, onnx_value **out) {
   const rlx_type number = {RLX_I64, {.n = 0}}, flag = {RLX_BOOL, {.n = 0}};
   onnx_importer *imp = c->imp;
@@ -243,7 +243,7 @@ static rlx_status import_while(onnx_call *c, const onnx_while *w, onnx_value **i
   return finish(imp, true);
 }
 
-/* The graph that gives the condition: the second input, of inputs like the body's. */
+/* Builds the `cond` graph, which has the body's inputs and returns the second one. */
 static rlx_status make_condition(const rlx_graph *body, rlx_graph **out) {
   rlx_graph *g;
   RLX_TRY(rlx_graph_begin(&g));

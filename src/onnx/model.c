@@ -1,4 +1,4 @@
-/* Opening and closing models, and what they say of themselves. */
+/* Opens and closes models and answers queries about them. */
 #include "onnx/model.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ const char *onnx_kind_name(onnx_kind k) {
 
 /* ---- opening ---- */
 
-/* Files that people take for models, told by their first bytes. */
+/* Common files that are not ONNX models, recognised by their first bytes. */
 static rlx_status other_format(const rlx_onnx *m, const char **what) {
   static const struct {
     const char *begin, *what;
@@ -193,7 +193,7 @@ void rlx_onnx_close(rlx_onnx *m) {
   rlx_mem_free(m);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- queries ---- */
 
 uint32_t rlx_onnx_input_count(const rlx_onnx *m) { return m ? m->graph->n_inputs : 0; }
 uint32_t rlx_onnx_output_count(const rlx_onnx *m) { return m ? m->graph->n_outputs : 0; }

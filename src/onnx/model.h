@@ -1,7 +1,7 @@
-/* An ONNX model in memory: what read.c fills, check.c proves consistent, and the importer walks.
+/* An ONNX model in memory: filled by read.c, validated by check.c, read by the importer.
  *
- * Everything is the file's own words: graphs of nodes that name their values, attributes, and tensors by their place in a file. All of
- * it lies in one bump allocator; only tensor bytes stay outside, in the files, which stay open. */
+ * It mirrors the file: graphs of nodes that refer to values by name, attributes, and tensors given by their offset
+ * in a file. All of it is in one bump allocator; only tensor data stay in the files, which remain open. */
 #ifndef RLX_ONNX_MODEL_H
 #define RLX_ONNX_MODEL_H
 
@@ -200,7 +200,7 @@ struct rlx_onnx {
   const struct onnx_pair { const char *key, *value; } * metadata;
   uint32_t n_opsets, n_functions, n_metadata;
   const onnx_graph *graph;
-  uint64_t file_bytes, weight_bytes; /* weights: all tensors, small ones and those of Constant, too */
+  uint64_t file_bytes, weight_bytes; /* weights: all tensors, including small ones and those of Constant nodes */
   uint32_t n_weights;
   uint32_t n_nodes, n_tensors;
   size_t n_attributes, n_texts, n_numbers; /* against the limits */
@@ -222,14 +222,14 @@ rlx_status onnx_read_tensor(rlx_onnx *m, wire w, onnx_tensor *out);
 rlx_status onnx_external_open(rlx_onnx *m, const char *location, uint32_t *file);
 
 /* ---- tensor.c ---- */
-/* Fails at a shape whose sizes no product may be taken of: one of them 0 does not make the others small. Every shape that a file or a
- * caller gives, and that an op makes, goes through here. */
+/* Fails if the product of the sizes overflows; sizes of 0 are skipped, so that the others are bounded as well. Every
+ * shape given by a file or a caller, or made by an op, is checked here. */
 rlx_status onnx_check_extent(const rlx_dims *d);
 /* What the tensor's value takes in memory as carried. */
 rlx_status onnx_tensor_bytes(const onnx_tensor *t, size_t *bytes);
 /* Its value, converted to what carries it, into memory of that size. */
 rlx_status onnx_tensor_read(const rlx_onnx *m, const onnx_tensor *t, void *to);
-/* Some rows of axis 0; RLX_NOT_FOUND where they do not lie in the file as they are carried. */
+/* Some rows of axis 0; RLX_NOT_FOUND if the file does not store them in the carrier's layout. */
 rlx_status onnx_tensor_read_rows(const rlx_onnx *m, const onnx_tensor *t, size_t first, size_t rows, void *to);
 /* Bytes that the type takes raw in a file: of n elements, two to a byte for 4-bit types. */
 rlx_status onnx_raw_bytes(onnx_type t, size_t n, size_t *bytes);
@@ -238,8 +238,9 @@ rlx_status onnx_raw_bytes(onnx_type t, size_t n, size_t *bytes);
 enum {
   ONNX_CONSTANT_BYTES = 1024
 }; /* a tensor of at most this becomes a constant of the graph, a larger one a param */
-/* All tensors of the model that are params, named: those of the main graph by their own names, others (of branches, of functions, of
- * Constant) with their place, for two may have one name. */
+/* Lists and names all tensors of the model that become params. Those of the main graph keep their names; others (in
+ * branches, functions, Constant nodes) get their file and offset as a suffix,
+ * because names may repeat. */
 rlx_status onnx_list_weights(rlx_onnx *m);
 const onnx_weight *onnx_weight_of(const rlx_onnx *m, const onnx_tensor *t); /* NULL: it is not one */
 const onnx_weight *onnx_weight_named(const rlx_onnx *m, const char *leaf);

@@ -1,4 +1,4 @@
-/* The functions of ONNX ops, declared from their table. */
+/* Declarations of the op functions, generated from ops.def. */
 #ifndef RLX_ONNX_OPS_H
 #define RLX_ONNX_OPS_H
 

@@ -1,4 +1,4 @@
-/* Activations: functions that stand between layers, and the softmax family. */
+/* Activation functions and the softmax family. */
 #include "onnx/carry.h"
 #include "onnx/ops.h"
 

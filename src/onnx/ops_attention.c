@@ -1,4 +1,4 @@
-/* Attention and what belongs to it: rotary positions, linear attention with a state, the causal convolution before it. */
+/* Attention, rotary embeddings, linear attention with a state, and the causal convolution used with it. */
 #include <inttypes.h>
 
 #include "onnx/attend.h"
@@ -172,8 +172,8 @@ typedef struct linear {
   double scale;
 } linear;
 
-/* One token: the state decays, takes what it does not know of v under the key k, and is read with q. All [B, H, ..]; the query's heads
- * are [H, share]. */
+/* One token: the state decays, is updated with the part of v that it does not yet return for the key k, and is read
+ * with q. All are [B, H, ..]; the query's heads are [H, share]. */
 static rlx_node linear_step(onnx_call *c, const linear *l, const rlx_node x[5], rlx_node *state) {
   rlx_graph *g = c->g;
   int64_t share = l->q_heads / l->kv_heads;

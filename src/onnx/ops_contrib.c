@@ -1,4 +1,4 @@
-/* Ops of com.microsoft that optimisers of exported models put in: fused element-wise ops, norms, products and convolutions. */
+/* com.microsoft ops that model optimisers insert: fused element-wise ops, norms, products and convolutions. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static rlx_status skip_norm(onnx_call *c, bool is_layer) {
 rlx_status onnx_op_skip_layer_normalization(onnx_call *c) { return skip_norm(c, true); }
 rlx_status onnx_op_skip_simplified_layer_normalization(onnx_call *c) { return skip_norm(c, false); }
 
-/* Words, places and segments looked up, summed and normalised. */
+/* Looks up word, position and segment embeddings, sums them and normalises the sum. */
 rlx_status onnx_op_embed_layer_normalization(onnx_call *c) {
   double eps;
   int64_t mask_type;

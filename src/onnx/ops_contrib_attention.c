@@ -1,4 +1,4 @@
-/* Attention of com.microsoft: packed weights, caches that are appended to, masks of several forms. */
+/* com.microsoft attention ops: packed weights, KV caches, several kinds of masks. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -174,7 +174,8 @@ typedef struct grouped {
   rlx_node offsets; /* i32 [B]: rows of the cache in use; none: `past` for all */
 } grouped;
 
-/* New rows behind the rows in use, zeros behind them. One sequence: known places. Else each sequence has its own. */
+/* Appends new rows after the rows in use, zeros after them. With one sequence the positions are known; otherwise
+ * each sequence has its own. */
 static rlx_node extend(onnx_call *c, const grouped *g, uint32_t cache, rlx_node rows) {
   rlx_dims d = onnx_shape(c, cache);
   if (!onnx_has(c, cache) || d.v[2] == 0) return rows;
@@ -196,7 +197,7 @@ static rlx_node extend(onnx_call *c, const grouped *g, uint32_t cache, rlx_node 
   rlx_node from = onnx_reshape(c, g->offsets, RLX_DIMS(g->batch, 1));
   rlx_node fresh = rlx_op_sub(c->g, j, from); /* which of the new rows */
   rlx_node is_new = rlx_op_ge(c->g, fresh, rlx_op_scalar(c->g, RLX_I32, 0));
-  fresh = rlx_op_min(c->g, fresh, rlx_op_scalar(c->g, RLX_I32, (double)g->steps)); /* behind the last: zeros */
+  fresh = rlx_op_min(c->g, fresh, rlx_op_scalar(c->g, RLX_I32, (double)g->steps)); /* past the last: zeros */
   rlx_node old = rlx_op_min(c->g, j, rlx_op_scalar(c->g, RLX_I32, (double)d.v[2] - 1));
   rlx_node index = rlx_op_where(c->g, is_new, onnx_plus(c, fresh, (double)d.v[2]), old);
   index = rlx_op_expand(c->g, onnx_reshape(c, index, RLX_DIMS(g->batch, 1, keys, 1)),

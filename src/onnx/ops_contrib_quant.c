@@ -1,4 +1,4 @@
-/* Quantised ops of com.microsoft: floats in between, or exact integer products. */
+/* com.microsoft quantised ops: computed in floats, or as exact integer products. */
 #include <inttypes.h>
 
 #include "onnx/compose.h"

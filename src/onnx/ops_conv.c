@@ -1,4 +1,4 @@
-/* Convolutions. One RLX op each; what ONNX adds are ways to say the padding, and integers. */
+/* Convolutions: one RLX op each, with ONNX's padding modes and integer variants. */
 #include <inttypes.h>
 
 #include "onnx/compose.h"
@@ -46,7 +46,7 @@ static void transpose_pads(const rlx_dims *sizes, const rlx_dims *wanted, const 
   }
 }
 
-/* Padding below 0 adds zeros. output_padding does, too, where padding at the end does not cut them again. */
+/* Negative padding appends zeros. So does output_padding, unless padding at the end removes them again. */
 static rlx_node transpose_conv(onnx_call *c, const onnx_window *w, const rlx_dims *extra, int64_t groups) {
   rlx_op_conv_transpose_desc d = {
     RLX_OP_CONV_TRANSPOSE_DESC_INIT, w->stride, w->dilation, w->lo, w->hi, *extra, groups};
@@ -80,7 +80,7 @@ rlx_status onnx_op_conv_transpose(onnx_call *c) {
   RLX_TRY(read_groups(c, &groups));
   RLX_TRY(onnx_list(c, "output_padding", w.n, 0, 0, &extra));
   RLX_TRY(onnx_dims_of(c, "output_shape", &wanted));
-  if (wanted.n == w.n + 2) wanted = onnx_spatial(&wanted, 2); /* some files say N and C, too */
+  if (wanted.n == w.n + 2) wanted = onnx_spatial(&wanted, 2); /* some files include N and C */
   if (wanted.n && wanted.n != w.n)
     return RLX_FAIL(RLX_INVALID, "output_shape has %d sizes, expected %d", (int)wanted.n, w.n);
   for (int i = 0; i < wanted.n; i++)

@@ -1,8 +1,8 @@
 /* Einsum: any number of operands, with repeated labels (diagonals) and an ellipsis.
  *
- * The operands are multiplied from left to right. Before a product, labels that nothing later needs are summed out; in it, labels of
- * both sides that nothing later needs are contracted. So each step is a dot_general, or where nothing is contracted an element-wise
- * product. Axes of an ellipsis are labels of their own, counted from the right so that they align. */
+ * Operands are multiplied from left to right. Labels that no later step needs are summed out before a product, or
+ * contracted in it if both sides have them. So each step is a dot_general, or an element-wise product if nothing is
+ * contracted. The axes of an ellipsis get labels of their own, counted from the right so that they align. */
 #include <string.h>
 
 #include "onnx/carry.h"
@@ -36,8 +36,8 @@ static int find(const term *t, int label) {
 
 /* ---- reading ---- */
 
-/* The next label of a text: a letter, an ellipsis (LABELS), or none (-1: the term ends; -2: something else). Upper case comes first,
- * as in ASCII. */
+/* The next label of a text: a letter, an ellipsis (LABELS), or none (-1: end of the term; -2: anything else). Upper
+ * case comes first, as in ASCII. */
 static int next_label(const char **p) {
   while (**p == ' ') ++*p;
   char ch = **p;
@@ -222,7 +222,7 @@ static rlx_node lay_out(equation *e, const term *t, const int *label, int n) {
   return rlx_op_reshape(g, x, shape);
 }
 
-/* Labels of a product in the order that dot_general gives: of both, of a alone, of b alone; then those that are contracted. */
+/* Labels of a product in dot_general's order: of both operands, of a only, of b only; then the contracted ones. */
 static int order_labels(equation *e, const term *a, const term *b, uint32_t from, int *label, int *n_kept) {
   int n = 0;
   for (int pass = 0; pass < 4; pass++) {

@@ -1,7 +1,7 @@
-/* Arithmetic and functions of one number.
+/* Arithmetic and unary functions.
  *
- * Most are one RLX node. Functions that RLX does not have are made of those it has, in forms that keep their relative precision near
- * zero; of f16 and bf16 in f32, rounded once. */
+ * Most are one RLX node. Functions that RLX does not have are composed of others in forms that keep their relative
+ * precision near zero; f16 and bf16 are computed in f32 and rounded once. */
 #include "onnx/carry.h"
 #include "onnx/ops.h"
 
@@ -36,7 +36,7 @@ static rlx_node other_leg(rlx_graph *g, rlx_node x) {
 static rlx_node asin_of(rlx_graph *g, rlx_node x) { return rlx_op_atan2(g, x, other_leg(g, x)); }
 static rlx_node acos_of(rlx_graph *g, rlx_node x) { return rlx_op_atan2(g, other_leg(g, x), x); }
 
-/* e^x / 2 and e^-x / 2 by halves, so that the first does not overflow before its sum does. */
+/* e^x / 2 and e^-x / 2, computed from e^(x/2) so that the first does not overflow before the sum does. */
 static void half_exponentials(rlx_graph *g, rlx_node x, rlx_node *up, rlx_node *down) {
   rlx_node half = number(g, x, 0.5), root = rlx_op_exp(g, rlx_op_mul(g, x, half));
   *up = rlx_op_mul(g, rlx_op_mul(g, root, half), root);
@@ -152,7 +152,7 @@ rlx_status onnx_op_mod(onnx_call *c) {
   rlx_node a, b;
   RLX_TRY(onnx_flag(c, "fmod", false, &cut));
   RLX_TRY(onnx_operands(c, &a, &b));
-  if (onnx_in_type(c, 0) == ONNX_UINT64) cut = true; /* the same, and division knows the type */
+  if (onnx_in_type(c, 0) == ONNX_UINT64) cut = true; /* equivalent for unsigned values, and division handles the type */
   return onnx_set_like(c, 0, cut ? truncated_mod(c, a, b) : rlx_op_mod(c->g, a, b), 0);
 }
 

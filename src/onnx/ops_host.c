@@ -1,4 +1,4 @@
-/* Ops whose result has a size that only values tell, and rare ones that no device needs: plain loops on the host. */
+/* Ops whose result size depends on data, and rare ops without device support: loops on the host. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "onnx/carry.h"
 #include "onnx/ops.h"
 
-/* A tensor of this type and shape with memory of its own. */
+/* Allocates a tensor of this type and shape. */
 static rlx_status allocate(rlx_tensor *t, rlx_dtype dtype, rlx_dims shape) {
   *t = (rlx_tensor){.dtype = dtype, .shape = shape};
   RLX_TRY(rlx_tensor_bytes(dtype, shape, &t->bytes));
@@ -156,11 +156,11 @@ static void sort_slices(sorter *s) {
 
 typedef struct groups {
   size_t *first;             /* of each group: the slice that stands for it, in the order of the result */
-  size_t *of, *count, *rank; /* of each slice its group; of each group how many; its place in the result */
+  size_t *of, *count, *rank; /* group of each slice; size of each group; its position in the result */
   size_t n;
 } groups;
 
-/* Groups in sorted order; then, if wanted, by where they appear first. */
+/* Groups in sorted order, or in order of first appearance. */
 static void group_slices(const sorter *s, groups *g, bool sorted) {
   for (size_t i = 0; i < s->s.n; i++) {
     if (i == 0 || compare_slices(s, s->order[i - 1], s->order[i]) != 0) g->first[g->n++] = s->order[i];
@@ -221,7 +221,7 @@ rlx_status onnx_op_unique(onnx_call *c) {
 
 /* ---- Det ---- */
 
-/* Gauss with the largest pivot; the product of the diagonal, its sign turned by each exchange of rows. */
+/* LU with partial pivoting: the product of the diagonal, negated for each row swap. */
 static double determinant(double *a, size_t n) {
   double det = 1;
   for (size_t k = 0; k < n; k++) {

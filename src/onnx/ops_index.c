@@ -1,4 +1,4 @@
-/* Gather, scatter, and what is written with them. */
+/* Gather, scatter, and ops composed of them. */
 #include "onnx/carry.h"
 #include "onnx/ops.h"
 
@@ -89,7 +89,7 @@ rlx_status onnx_op_scatter_nd(onnx_call *c) {
   return set_scattered(c, rlx_op_scatter_nd(c->g, taken(c, 0, way), at, taken(c, 2, way), way), way);
 }
 
-/* Rows [B, S, ..]: sample b's updates go to places write[b], write[b] + 1, .. */
+/* Positions for rows [B, S, ..]: the updates of sample b go to write[b], write[b] + 1, .. */
 static rlx_node write_places(onnx_call *c, int64_t batch, int64_t n, int64_t max, bool circular) {
   rlx_graph *g = c->g;
   rlx_node place = rlx_op_reshape(g, rlx_op_range(g, 0, 1, n, RLX_I64), RLX_DIMS(1, n));
@@ -119,7 +119,7 @@ rlx_status onnx_op_tensor_scatter(onnx_call *c) {
   return onnx_set_like(c, 0, rlx_op_transpose(g, rlx_op_scatter_nd(g, x, at, rows, RLX_SCATTER_NONE), back), 0);
 }
 
-/* ---- by place ---- */
+/* ---- by position ---- */
 
 rlx_status onnx_op_trilu(onnx_call *c) {
   int64_t k = 0;

@@ -77,7 +77,7 @@ rlx_status onnx_op_bitwise_not(onnx_call *c) {
   return onnx_set_like(c, 0, rlx_op_bit_xor(c->g, onnx_in(c, 0), rlx_op_scalar(c->g, carrier, all)), 0);
 }
 
-/* Zeros come in from the left: by one place first, then as often as is left, which the sign has nothing to do with. */
+/* Logical shift: by one bit with the sign cleared, then by the rest. */
 static rlx_node shift_u64_right(onnx_call *c, rlx_node x, rlx_node by) {
   rlx_graph *g = c->g;
   rlx_node one = onnx_integer(c, 1), none = rlx_op_eq(g, by, onnx_integer(c, 0));

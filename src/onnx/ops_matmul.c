@@ -1,4 +1,4 @@
-/* Matrix products, and what training leaves in graphs: Dropout, which does nothing here. */
+/* Matrix products, and Dropout, which is the identity in inference. */
 #include "onnx/carry.h"
 #include "onnx/ops.h"
 
@@ -77,7 +77,7 @@ rlx_status onnx_op_gemm(onnx_call *c) {
   return onnx_set_like(c, 0, y, 0);
 }
 
-/* The mask says that everything stays. */
+/* The mask is all true: nothing is dropped. */
 static rlx_status set_mask(onnx_call *c) {
   if (!onnx_wants(c, 1)) return RLX_OK;
   onnx_type t = c->opset < 10 ? onnx_in_type(c, 0) : ONNX_BOOL;

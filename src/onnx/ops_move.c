@@ -1,4 +1,4 @@
-/* Ops that move elements: join, split, cut, repeat, pad. */
+/* Data movement: Concat, Split, Slice, Expand, Tile, Pad. */
 #include <inttypes.h>
 
 #include "base/arith.h"
@@ -78,7 +78,7 @@ rlx_status onnx_op_split(onnx_call *c) {
 
 /* ---- cut ---- */
 
-/* A place in 0 .. n, for open sizes. */
+/* Clamps a position to 0 .. n; sizes may be open. */
 static int64_t clamp_place(onnx_call *c, int64_t at, int64_t n) {
   if (!rlx_dim_is_open(at) && (at < -INT32_MAX || at > INT32_MAX)) return at < 0 ? 0 : n; /* no axis is as long */
   if (onnx_less(c, at, 0)) at = rlx_size_add(c->g, at, n);
@@ -86,8 +86,8 @@ static int64_t clamp_place(onnx_call *c, int64_t at, int64_t n) {
   return onnx_less(c, n, at) ? n : at;
 }
 
-/* As ONNX clamps them: a start to an element (or, forward, the end), an end to one past either side. RLX counts a negative place from
- * the end, so the one before the first is written as -n - 1. */
+/* Clamps starts and ends as ONNX defines: a start to an element (or the end, if forward), an end to one past either
+ * side. RLX counts negative positions from the end, so the position before the first is -n - 1. */
 static void clamp_places(onnx_call *c, rlx_op_slice_desc *d, const rlx_dims *shape) {
   for (int i = 0; i < d->start.n; i++) {
     int64_t n = shape->v[d->axes.n ? d->axes.v[i] : i], *start = &d->start.v[i], *stop = &d->stop.v[i];

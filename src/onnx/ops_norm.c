@@ -1,9 +1,10 @@
-/* Normalisation. RLX has the ops; here are the precisions that ONNX asks for, its extra results, and what training would do. */
+/* Normalisation ops: ONNX's precision rules, extra outputs and training modes on top of RLX's ops. */
 #include <inttypes.h>
 
 #include "onnx/compose.h"
 
-/* Gamma and beta of another float type than x (mixed precision) are converted: the norm is computed in the wider type. */
+/* Gamma and beta of another float type than x (mixed precision) are converted: the norm is computed in the wider
+ * type. */
 static rlx_node in_as(onnx_call *c, uint32_t i, rlx_dtype to) { return onnx_cast(c, onnx_in(c, i), to); }
 
 static rlx_status check_floats(onnx_call *c) {
@@ -38,7 +39,7 @@ static rlx_status batch_norm_training(onnx_call *c, rlx_dtype wide, double eps, 
   return RLX_OK;
 }
 
-/* Before opset 9, spatial 0 normalised each element by statistics of its own. */
+/* Before opset 9, spatial = 0 gave each element its own statistics. */
 static rlx_status batch_norm_by_element(onnx_call *c, double eps) {
   rlx_node x = onnx_in(c, 0), var = onnx_plus(c, onnx_in(c, 4), eps);
   rlx_node y = rlx_op_div(c->g, rlx_op_sub(c->g, x, onnx_in(c, 3)), rlx_op_sqrt(c->g, var));

@@ -1,7 +1,7 @@
-/* Pools: windows that slide over spatial axes and are made one number each.
+/* Pooling: reductions of windows that slide over spatial axes.
  *
- * Where RLX's pools fit they are used. What they do not give (indices of maxima, powers, padding wider than the window) is put together:
- * a table names the elements of each window, or a convolution with ones sums them. */
+ * RLX's pool ops are used if they fit. Otherwise (indices of maxima, powers, padding wider than the window) a table
+ * lists the elements of each window, or a convolution with ones sums them. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -164,7 +164,8 @@ rlx_status onnx_op_global_lp_pool(onnx_call *c) {
 
 /* ---- maxima ---- */
 
-/* Row-major place in the plane of element k of window l, or -1 in the padding; `by_column` counts the first axis fastest. */
+/* Row-major offset in the plane of element k of window l, or -1 in the padding; `by_column`: the first axis is
+ * contiguous. */
 static int64_t place_in_plane(const onnx_window *w, const rlx_dims *plane, const int64_t *window,
                               const int64_t *element, bool by_column) {
   int64_t at = 0, step = 1;
@@ -178,7 +179,8 @@ static int64_t place_in_plane(const onnx_window *w, const rlx_dims *plane, const
   return at;
 }
 
-/* Tables [L, K]: where each element of each window is, and its index as ONNX counts it. Padding is element P, and index 0. */
+/* Tables [L, K]: the offset of each element of each window, and its index as ONNX counts it. Padding is element P
+ * with index 0. */
 static rlx_status window_tables(onnx_call *c, const onnx_window *w, const rlx_dims *plane, const rlx_dims *out,
                                 bool by_column, int32_t **places, int64_t **indices) {
   int64_t n_plane, n_windows, n_elements, at[RLX_MAX_RANK] = {0};
@@ -245,7 +247,8 @@ rlx_status onnx_op_max_pool(onnx_call *c) {
   return onnx_set_like(c, 0, onnx_cast(c, rlx_op_pool_max(c->g, x, &d), dtype), 0);
 }
 
-/* Values go back to their indices, which count in a result of the smallest size; a larger output_shape adds zeros at the ends. */
+/* Scatters values to their indices, which count in a result of the smallest size; a larger output_shape appends
+ * zeros. */
 rlx_status onnx_op_max_unpool(onnx_call *c) {
   rlx_dims shape = onnx_shape(c, 0), sizes = onnx_spatial(&shape, 2), out = shape, wanted = {0};
   onnx_window w;
@@ -274,7 +277,7 @@ rlx_status onnx_op_max_unpool(onnx_call *c) {
   return onnx_set_like(c, 0, y, 0);
 }
 
-/* ---- Col2Im: each element of a column is added at its place ---- */
+/* ---- Col2Im: adds each element of a column at its position ---- */
 
 static rlx_status col2im_table(onnx_call *c, const onnx_window *w, const rlx_dims *plane, const rlx_dims *out,
                                int64_t n_plane, int32_t *table) {

@@ -1,4 +1,4 @@
-/* Quantised values: integers with a scale and a zero point, for the whole tensor, along an axis, or by blocks of an axis. */
+/* Quantised values: integers with scale and zero point, per tensor, per axis, or per block of an axis. */
 #include <inttypes.h>
 
 #include "onnx/carry.h"
@@ -192,7 +192,7 @@ rlx_status onnx_op_matmul_integer(onnx_call *c) {
                   onnx_integer_matmul(c, onnx_centred_matrix(c, 0, 2, true), onnx_centred_matrix(c, 1, 3, false)));
 }
 
-/* One number of rank 0, as q_matmul wants it. */
+/* A scalar of rank 0, as q_matmul requires. */
 static rlx_node one_or_all(onnx_call *c, uint32_t i) {
   rlx_node n = onnx_in(c, i);
   rlx_dims shape = onnx_dims(c, n);

@@ -1,5 +1,5 @@
-/* Random values, by RLX's generator: the numbers are not those of another runtime, their distribution is. And losses, the ops of
- * training that are plain functions. */
+/* Random values by RLX's generator: the distributions match other runtimes, the values do not. Also losses, training
+ * ops that are plain functions. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* RNN, GRU and LSTM.
  *
- * With ONNX's default activations and nothing else they are RLX's ops, whose gates lie in another order. Everything else (other
- * activations, a clip, peepholes, sequences of several lengths) is a scan over steps, whose body is written out here: what the input
- * contributes is one product for all steps before it. Few steps of f32 are written out one after the other: every device multiplies
- * well, and not every device has these ops. */
+ * With ONNX's default activations and no extras they are RLX's ops, whose gates have another order. Other cases
+ * (other activations, clip, peepholes, sequences of several lengths) are a scan over steps with the body built here;
+ * the input's contribution is one product for all steps before it. Short f32 sequences are unrolled: every device
+ * has fast products, but not every device has these ops. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static const struct {
                  {"LeakyRelu", 0.01, 0}, {"ThresholdedRelu", 1, 0}, {"ScaledTanh", 1, 1}, {"HardSigmoid", 0.2, 0.5},
                  {"Elu", 1, 0},          {"Softsign", 0, 0},        {"Softplus", 0, 0}};
 
-/* Names are told apart as if in lower case. */
+/* Compares names case-insensitively. */
 static bool same_word(const char *a, const char *b) {
   for (; *a && *b; a++, b++) {
     char x = *a >= 'A' && *a <= 'Z' ? (char)(*a + 32) : *a, y = *b >= 'A' && *b <= 'Z' ? (char)(*b + 32) : *b;
@@ -339,7 +339,7 @@ static rlx_node row(onnx_call *c, rlx_node x, int d) {
   return onnx_reshape(c, onnx_part(c, x, 0, d, d + 1), shape);
 }
 
-/* x W^T + biases, for all steps at once. The recurrent bias of a GRU's new value is apart: the reset gate may multiply it. */
+/* x W^T + biases for all steps. The recurrent bias of a GRU's new value is separate: the reset gate may multiply it. */
 static void prepare(onnx_call *c, const recurrent *r, int d, rlx_node x, step *s) {
   int64_t gates = r->n_gates * r->hidden;
   s->w = row(c, r->recurrent, d);
@@ -415,7 +415,8 @@ static rlx_status check_state(onnx_call *c, const recurrent *r, uint32_t i) {
                   r->hidden);
 }
 
-/* W and R may be quantised, with a scale and zero point per direction or gate value: [D, I, G H], the other way round. */
+/* W and R may be quantised, with a scale and zero point per direction or gate value; stored transposed as [D, I, G
+ * H]. */
 static rlx_node dequantized(onnx_call *c, uint32_t i, uint32_t scale) {
   rlx_node parts[2] = {onnx_in(c, scale), onnx_in(c, scale + 1)}, w = rlx_op_cast(c->g, onnx_in(c, i), RLX_F32);
   for (int k = 0; k < 2; k++) {

@@ -1,4 +1,4 @@
-/* Reductions, running sums, order, and norms that are made of them. */
+/* Reductions, cumulative sums, TopK, arg max, and norms composed of reductions. */
 #include "onnx/carry.h"
 #include "onnx/ops.h"
 

@@ -1,7 +1,8 @@
 /* Resize and Upsample.
  *
- * Axes are independent. What RLX's resize does (nearest and linear, the usual coordinates) goes to it. The rest is done axis by axis:
- * nearest as a gather with a table of places, linear and cubic as a product with a matrix whose rows are the weights of a result. */
+ * Axes are independent. Modes that RLX's resize op supports (nearest and linear with the usual coordinates) use it.
+ * Others are computed axis by axis: nearest as a gather with a table of positions, linear and cubic as a product
+ * with a matrix whose rows are interpolation weights. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -136,9 +137,9 @@ static rlx_status read_sizes(onnx_call *c, resizing *r, uint32_t scales_at) {
   return RLX_OK;
 }
 
-/* ---- places and weights ---- */
+/* ---- positions and weights ---- */
 
-/* Where place i of the result lies in the input. */
+/* Input coordinate of output position i. */
 static double coordinate(const resizing *r, int axis, int64_t i) {
   double x = (double)i, in = (double)r->in.v[axis], scale = r->scale[axis];
   double out = r->is_ratio[axis] ? (double)r->out.v[axis] : scale * in;
@@ -184,8 +185,8 @@ static double kernel_at(const resizing *r, double x) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/* Weights of the input's elements in place i of the result. Antialiasing stretches the filter; what falls outside belongs to the edge
- * or to nobody. */
+/* Interpolation weights for output position i. Antialiasing widens the filter. Weights outside the input go to the
+ * edge or are dropped. */
 static void fill_row(const resizing *r, int axis, int64_t i, float *row) {
   double x = coordinate(r, axis, i), shrink = r->antialias && r->scale[axis] < 1 ? r->scale[axis] : 1, sum = 0;
   double reach = (r->mode == LINEAR ? 1 : 2) / shrink;
@@ -246,7 +247,7 @@ static rlx_status mask_axis(onnx_call *c, const resizing *r, int axis, rlx_node 
 
 /* ---- the whole ---- */
 
-/* Whether RLX's op says the same. */
+/* Whether RLX's op computes the same. */
 static bool is_simple(const resizing *r) {
   if (r->mode == CUBIC || r->coords == CROP_AND_RESIZE || r->coords == HALF_PIXEL_NN) return false;
   for (int i = 0; i < r->in.n; i++) {

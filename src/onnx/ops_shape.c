@@ -1,4 +1,4 @@
-/* Constants, shapes and views: what says how elements lie, and where the first ones come from. */
+/* Constants, shapes and views. */
 #include <math.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ static uint64_t count_steps(int64_t start, int64_t limit, int64_t delta) {
   if (delta > 0 ? limit <= start : limit >= start) return 0;
   uint64_t span = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
   uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
-  if (step == 0) return 0; /* who asks has refused it */
+  if (step == 0) return 0; /* the caller has rejected it */
   return (span - 1) / step + 1;
 }
 
@@ -137,7 +137,7 @@ rlx_status onnx_op_eye_like(onnx_call *c) {
 
 /* ---- shapes ---- */
 
-/* A place in 0 .. n that may count from the end; what is outside is moved to the nearest. */
+/* Clamps a position, which may count from the end, to 0 .. n. */
 static int64_t clamp_place(int64_t at, int64_t n) {
   if (at < 0) at += n;
   return at < 0 ? 0 : at > n ? n : at;
@@ -161,7 +161,7 @@ rlx_status onnx_op_size(onnx_call *c) {
   return onnx_set_sizes(c, 0, &n, 1, true);
 }
 
-/* 0 keeps a size unless allowzero says that it is one; one -1 is what is left. */
+/* A size 0 keeps the input's unless allowzero is set; one -1 is inferred. */
 rlx_status onnx_op_reshape(onnx_call *c) {
   rlx_dims to, from = onnx_shape(c, 0);
   bool allow_zero;

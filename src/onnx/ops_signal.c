@@ -187,7 +187,7 @@ static rlx_status set_known(onnx_call *c, const char *name, const rlx_tensor *t)
   return onnx_value_known(c->imp, (onnx_type)type, t, &c->out[0]);
 }
 
-/* a - b cos(x) + d cos(2 x) over one period, which ends at the last element or one behind it. */
+/* a - b cos(x) + d cos(2 x) over one period, which ends at the last element or one past it. */
 static rlx_status window(onnx_call *c, double a, double b, double d) {
   int64_t n;
   bool periodic;

@@ -1,4 +1,4 @@
-/* Sampling at places that are computed: grids, deformed convolutions, regions of interest, and which boxes to keep. */
+/* Sampling at computed positions: grids, deformable convolution, regions of interest, and non-maximum suppression. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +28,13 @@ rlx_status onnx_op_grid_sample(onnx_call *c) {
   return onnx_set_like(c, 0, onnx_cast(c, y, dtype), 0);
 }
 
-/* Where the n elements of an axis lie between -1 and 1. */
+/* Coordinates in -1 .. 1 of the n elements of an axis. */
 static double grid_place(int64_t i, int64_t n, bool align) {
   if (align) return n > 1 ? -1 + 2 * (double)i / (double)(n - 1) : 0;
   return (2 * (double)i + 1) / (double)n - 1;
 }
 
-/* Places (x, y, .., 1) of a grid, which theta turns. */
+/* Homogeneous coordinates (x, y, .., 1) of a grid, to be transformed by theta. */
 rlx_status onnx_op_affine_grid(onnx_call *c) {
   rlx_dims size, theta = onnx_shape(c, 0), out, plane;
   bool align;
@@ -57,7 +57,7 @@ rlx_status onnx_op_affine_grid(onnx_call *c) {
     p[n] = 1;
   }
   rlx_node base = onnx_cast(c, onnx_constant_f32(c, RLX_DIMS(count, n + 1), places), onnx_dtype(c, 0));
-  rlx_node y = rlx_op_matmul_t(c->g, base, onnx_in(c, 0)); /* [N, places, n] */
+  rlx_node y = rlx_op_matmul_t(c->g, base, onnx_in(c, 0)); /* [N, positions, n] */
   out = (rlx_dims){.n = n + 2, .v = {size.v[0]}};
   for (int i = 0; i < n; i++) out.v[1 + i] = plane.v[i];
   out.v[n + 1] = n;
@@ -91,7 +91,7 @@ static rlx_status read_deform(onnx_call *c, deform *d) {
   return RLX_OK;
 }
 
-/* Undeformed places [K, OH, OW] along an axis, 0: rows, 1: columns. */
+/* Undeformed positions [K, OH, OW] along an axis; 0: rows, 1: columns. */
 static rlx_status base_places(onnx_call *c, const deform *d, int axis, rlx_node *out) {
   const onnx_window *w = &d->w;
   float *v;
@@ -108,7 +108,7 @@ static rlx_status base_places(onnx_call *c, const deform *d, int axis, rlx_node 
   return RLX_OK;
 }
 
-/* The grid's coordinate of a place along an axis of `size`: -1 and 1 are the outer edges. */
+/* Grid coordinate of a position along an axis of `size`: -1 and 1 are the outer edges. */
 static rlx_status grid_axis(onnx_call *c, const deform *d, int axis, int64_t size, rlx_node *out) {
   rlx_node base = RLX_NONE;
   int64_t rows = d->batch * d->offset_groups;
@@ -144,7 +144,7 @@ rlx_status onnx_op_deform_conv(onnx_call *c) {
   return onnx_set_like(c, 0, y, 0);
 }
 
-/* ---- RoiAlign, on the host: how many places are sampled depends on the regions ---- */
+/* ---- RoiAlign, on the host: the number of samples depends on the regions ---- */
 
 typedef struct roi_align {
   const rlx_tensor *x;
@@ -153,7 +153,7 @@ typedef struct roi_align {
   double scale;
 } roi_align;
 
-/* The two elements around a place and the share of the second; false: outside. */
+/* The two elements around a position and the weight of the second; false: outside. */
 static bool around(double at, int64_t n, int64_t *lo, int64_t *hi, double *share) {
   if (!(at >= -1 && at <= (double)n)) return false;
   if (at < 0) at = 0;

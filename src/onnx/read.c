@@ -1,7 +1,7 @@
-/* From messages to the structs of model.h.
+/* Parses protobuf messages into the structs of model.h.
  *
- * Each message is walked twice: once to count its repeated fields, which steps over everything, then to read them into arrays of just
- * that size. Unknown fields are skipped, as the format wants. A tensor's bytes are not read here, only bounded. */
+ * Each message is read twice: first to count its repeated fields, then to fill arrays of exactly that size. Unknown
+ * fields are skipped, as the format requires. Tensor data are not read here; only their bounds are checked. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { MAX_FIELDS = 27, MAX_NAME = 65535 };
 
-/* What reading is about: the model, and how deep graphs lie in graphs. */
+/* Reader state: the model, and the nesting depth of graphs. */
 typedef struct reader {
   rlx_onnx *m;
   int depth;
@@ -74,7 +74,7 @@ static rlx_status read_text(reader *r, const wire *w, const wire_field *f, const
   return RLX_OK;
 }
 
-/* Documentation and the like, which nobody computes with: what is long or broken is left out. */
+/* Documentation and similar text without effect: long or malformed text is dropped. */
 static rlx_status read_remark(reader *r, const wire *w, const wire_field *f, const char **out) {
   onnx_text t;
   *out = "";
@@ -513,7 +513,7 @@ static rlx_status read_attribute_field(reader *r, const wire *w, const wire_fiel
   }
 }
 
-/* The type may be left out in old files: what is there says it. */
+/* Old files may omit the type: it follows from the field that is present. */
 static onnx_kind guess_kind(const uint32_t *counts) {
   static const struct {
     uint8_t field, kind;

@@ -1,12 +1,14 @@
-/* Running a model: import it for the sizes at hand, keep what was compiled, and follow the same path the next time.
+/* Runs a model: imports it for the sizes of a run, keeps what was compiled, and reuses it for the same sizes.
  *
- * Paths are kept in the session's cache of programs: the one that was used longest ago goes where the budget is over. All of them compute
- * in the same scratch, for a runner runs one at a time.
+ * Compiled paths are kept in the session's program cache, which evicts the least recently used ones above its
+ * budget. All paths share scratch memory, because a runner runs one at a time.
  *
- * A run is a path of steps: graphs on the device, values that are looked at, steps of the host. What comes after a step depends on what
- * it gave: nothing, after a graph; the bytes, after a value was looked at; the sizes, after a step of the host. So paths form a tree, and
- * a run walks down it as far as it goes. Where a branch is missing the model is imported again from the start, the same answers lead
- * it to the same place (without running anything twice), and from there on it adds steps to the tree as it meets them. */
+ * A run is a path of steps: graphs on the device, values that are read, host steps. The next step depends on the
+ * result of the previous one: on nothing after a graph, on the bytes after a value was read, on the sizes after a
+ * host step. So the paths for one set of input sizes form a tree, and a run follows it as far as it exists. If a
+ * branch is missing, the model is imported again from the start. The values of this run lead the importer to the
+ * same step without running anything twice; from there on it adds steps to the tree. A new set of sizes may be bound
+ * from a template instead (template.c). */
 #include <stddef.h>
 #include <string.h>
 
@@ -19,9 +21,9 @@
 #include "runtime/weights.h"
 
 enum {
-  MAX_KEPT = 4096,   /* steps that the importer may come by until all is forgotten */
-  MAX_TEMPLATES = 8, /* of one model: sizes that take other branches than these are imported one by one */
-  MAX_REFUSED = 2    /* imports with symbols that fail until no other is tried */
+  MAX_KEPT = 4096,   /* steps visited while importing before all paths are dropped */
+  MAX_TEMPLATES = 8, /* per model; sizes that fit none of them are imported one by one */
+  MAX_REFUSED = 2    /* failed symbolic imports before no more are tried */
 };
 
 /* ---- the tree ---- */
@@ -103,7 +105,7 @@ static bool has_key(const onnx_path *p, const void *key, size_t bytes) {
   return p->root.key_bytes == bytes && (!bytes || memcmp(p->root.key, key, bytes) == 0);
 }
 
-/* The path for these sizes, now in use instead of the last one; made where there is none. */
+/* Selects the path for these sizes instead of the last one; creates it if missing. */
 static rlx_status use_path(rlx_onnx_runner *r, const void *key, size_t bytes) {
   static const rlx_cached_class class = {NULL, take_path, free_path};
   rlx_cache *cache = &r->session->cache;
@@ -138,7 +140,7 @@ static uint64_t step_bytes(const onnx_step *s) {
          (s->executable ? rlx_executable_host_bytes(s->executable) : 0);
 }
 
-/* What a run added to its path is counted, and room made where that is too much. */
+/* Updates the cache's accounting of the path after a run and trims the cache. */
 static void count_path(rlx_onnx_runner *r) {
   rlx_cache *cache = &r->session->cache;
   if (!r->path || r->path->cached.bytes == r->path->bytes) return;
@@ -203,7 +205,7 @@ static rlx_status run_host(rlx_onnx_runner *r, onnx_step *s) {
     }
     onnx_box *box = &r->live.v[s->first + i];
     box_clear(box);
-    if (!out[i].data) out[i].dtype = RLX_DTYPE_UNKNOWN; /* it was not made */
+    if (!out[i].data) out[i].dtype = RLX_DTYPE_UNKNOWN; /* not produced */
     *box = (onnx_box){.tensor = out[i], .own = out[i].data, .cap = out[i].bytes};
   }
   return status;
@@ -220,7 +222,7 @@ static rlx_status do_step(rlx_onnx_runner *r, onnx_step *s) {
   return RLX_OK;
 }
 
-/* What decides where to go on. */
+/* What selects the branch after a step. */
 typedef struct key {
   const void *v;
   size_t bytes;
@@ -248,7 +250,8 @@ static void key_of(const rlx_onnx_runner *r, const onnx_step *s, key *k) {
 
 /* ---- the importer's client ---- */
 
-/* The step that comes now: there already, or made; done unless it was in this run. The importer goes on behind it. */
+/* The next step of the importer: found in the tree, or `made`. It is executed unless this run has executed it. The
+ * importer continues after it. */
 static rlx_status arrive(rlx_onnx_runner *r, onnx_step *made) {
   onnx_step *s = r->at->step;
   if (!s) r->path->bytes += step_bytes(made);
@@ -289,7 +292,7 @@ static rlx_status add_link(onnx_step *s, const onnx_live *l) {
   return RLX_OK;
 }
 
-/* Graph i of every path computes in scratch i: parts of one run keep their values beside each other. */
+/* Graph i of every path uses scratch i: the graphs of one run need separate scratch. */
 static rlx_status scratch_at(rlx_onnx_runner *r, size_t i, rlx_scratch **out) {
   while (r->scratch.n <= i) {
     rlx_scratch *s;
@@ -311,7 +314,7 @@ static rlx_status compile(rlx_onnx_runner *r, rlx_graph *g, size_t index, onnx_s
   RLX_TRY(rlx_compile_sharing(r->session, g, &o, scratch, &s->executable));
   r->n_compiled++;
   rlx_executable_set_watch(s->executable, &r->options.watch);
-  return RLX_OK; /* weights are read from the file when the first run asks for them */
+  return RLX_OK; /* weights are read from the file at the first run */
 }
 
 static rlx_status graph_step(rlx_onnx_runner *r, rlx_graph *g, const onnx_live *in, size_t n_in, const onnx_live *out,
@@ -396,7 +399,7 @@ static const rlx_named_tensor *find_input(const rlx_named_tensor *v, size_t n, c
   return NULL;
 }
 
-/* Inputs in the model's order become the first live values; their sizes are the key of the path. */
+/* Stores the inputs as the first live values, in the model's order; their sizes are the key of the path. */
 static rlx_status take_inputs(rlx_onnx_runner *r, const rlx_named_tensor *v, size_t n) {
   const onnx_graph *g = r->model->graph;
   r->n_given = 0;
@@ -425,7 +428,7 @@ static rlx_status take_inputs(rlx_onnx_runner *r, const rlx_named_tensor *v, siz
   return RLX_OK;
 }
 
-/* Down the tree as far as it goes. *done: to an end. */
+/* Follows the tree as far as it exists. *done: to the last step. */
 static rlx_status follow(rlx_onnx_runner *r, onnx_branch *b, bool *done) {
   *done = false;
   while (b && b->step) {
@@ -447,7 +450,7 @@ static bool has_no_loops(const rlx_onnx_runner *r) { return r->options.switches 
 
 static bool is_final(rlx_status s) { return s == RLX_NO_MEMORY || s == RLX_CANCELLED || s == RLX_LIMIT; }
 
-/* The graph of a template that is valid for these sizes, which is made where there is none. *out NULL: import for numbers. */
+/* Binds a template that fits these sizes, or creates one. *out NULL: import for numbers. */
 static rlx_status bind_template(rlx_onnx_runner *r, const onnx_template **t, rlx_graph **out) {
   rlx_status s = RLX_INVALID;
   onnx_template *made;
@@ -470,7 +473,7 @@ static rlx_status bind_template(rlx_onnx_runner *r, const onnx_template **t, rlx
   return is_final(s) ? s : RLX_OK;
 }
 
-/* A size that is new: by a template, from the second one on. */
+/* Runs a new set of sizes by a template, from the second one on. */
 static rlx_status run_template(rlx_onnx_runner *r, bool *done) {
   const onnx_template *t = NULL;
   rlx_graph *g;
@@ -508,14 +511,14 @@ static rlx_status run_locked(rlx_onnx_runner *r, const rlx_named_tensor *inputs,
   r->parts.n = 0;
   r->n_done = r->n_met = r->n_graphs = 0;
   r->has_run = false;
-  if (r->n_kept > MAX_KEPT) { /* values that differ from run to run would make it grow without end */
+  if (r->n_kept > MAX_KEPT) { /* bounds the tree when values differ from run to run */
     forget_paths(r);
     r->n_kept = 0;
   }
   rlx_status s = run(r, inputs, n);
   count_path(r);
   r->has_run = !s;
-  /* Values that are the caller's are not his to be read any more. */
+  /* Inputs point to the caller's memory, which is not valid after the run. */
   for (size_t i = 0; i < r->n_given && i < r->live.n; i++)
     if (r->live.v[i].tensor.data != r->live.v[i].own) r->live.v[i].tensor.data = NULL;
   return s;
@@ -531,7 +534,7 @@ rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size
   return s;
 }
 
-/* Callbacks of a run may look at it, too. */
+/* Callbacks of a run may query the runner. */
 static rlx_status look(const rlx_onnx_runner *r, const char *call) {
   if (!r) return RLX_FAIL(RLX_INVALID, "%s: a NULL", call);
   return rlx_lock_try_nested(&((rlx_onnx_runner *)(uintptr_t)r)->lock, call); /* nothing else changes */

@@ -1,4 +1,4 @@
-/* Sparse tensors of the file, written out: RLX has dense ones alone. */
+/* Converts sparse tensors of the file to dense ones; RLX has no sparse tensors. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 enum { MAX_DENSE = 1 << 22 }; /* elements: what is written out is far larger than the file */
 
-/* Indices are places in the flat tensor [n], or coordinates [n, rank]. */
+/* Indices are offsets in the flat tensor [n], or coordinates [n, rank]. */
 static rlx_status place_of(const onnx_sparse *s, const int64_t *indices, size_t i, size_t count, size_t *place) {
   bool flat = s->indices.dims.n == 1;
   size_t rank = (size_t)s->dims.n;

@@ -1,12 +1,12 @@
-/* Importing with symbols: one template graph for all input sizes that take the same decisions.
+/* Symbolic import: one template graph for all input sizes that take the same decisions.
  *
- * Sizes of inputs are symbols of a graph with an algebra (ir/algebra.h). What exporters compute from shapes is then
- * known as expressions: the known bytes of such a value are i64 elements, whatever its element type, that are numbers or
- * size codes ("open"). Functions of ops that are marked OPEN in ops.def work with open sizes: they compare them with
- * onnx_less and onnx_equal, which decide for the sample sizes and record a guard, and compute with rlx_size_*.
+ * Input sizes are symbols of a graph with an algebra (ir/algebra.h). Values computed from shapes are then known as
+ * expressions: the known bytes of such a value are i64 elements, whatever its element type, that are numbers or size
+ * codes ("open"). Op functions marked OPEN in ops.def accept open sizes. They compare them with onnx_less and
+ * onnx_equal, which decide for the sample sizes and record a guard, and compute with rlx_size_*.
  *
- * Whatever else needs a number ends the import with the template given up (onnx_need_numbers): an op that is not marked,
- * a value that decides something, a cut, a loop as a graph. The caller then imports for numbers. */
+ * Anything else that needs a number ends the import (onnx_need_numbers): an op that is not marked, a value that
+ * decides something, a cut, a loop as a sub-graph. The caller then imports for numbers. */
 #include <string.h>
 
 #include "ir/element.h"
@@ -19,7 +19,7 @@ rlx_status onnx_need_numbers(onnx_importer *imp, const char *what) {
   return onnx_stop(imp, RLX_FAIL(RLX_UNSUPPORTED, "%s needs sizes that are numbers", what));
 }
 
-/* ---- what functions of ops decide ---- */
+/* ---- decisions of op functions ---- */
 
 bool onnx_less(onnx_call *c, int64_t a, int64_t b) {
   bool holds = false;
@@ -41,7 +41,7 @@ bool onnx_same_shape(onnx_call *c, const rlx_dims *a, const rlx_dims *b) {
   return same;
 }
 
-/* Whether a function of an op may be called with these inputs. */
+/* Whether a shape has a size without an expression. */
 static bool has_unknown(const rlx_dims *d) {
   for (int i = 0; i < d->n; i++)
     if (d->v[i] == RLX_DIM_UNKNOWN) return true;
@@ -67,7 +67,7 @@ typedef struct operand {
   size_t stride[RLX_MAX_RANK];
 } operand;
 
-/* A number that reads as a size code is none that can be told from one. */
+/* A number in the range of size codes cannot be represented: RLX_DIM_UNKNOWN. */
 static int64_t number_at(const rlx_tensor *t, size_t i) {
   int64_t v = rlx_load_int(t, i);
   return rlx_dim_is_open(v) ? RLX_DIM_UNKNOWN : v;
@@ -84,7 +84,7 @@ static bool is_positive(const rlx_graph *g, int64_t a, bool or_zero) {
   return rlx_size_less(g, or_zero ? -1 : 0, a, &holds) && holds;
 }
 
-/* One element of the result; RLX_DIM_UNKNOWN: it cannot be said. */
+/* One element of the result; RLX_DIM_UNKNOWN: not expressible. */
 static int64_t apply(const rlx_graph *g, rlx_op op, int64_t a, int64_t b, int64_t c) {
   bool less = false, same = false;
   switch (op) {
@@ -136,7 +136,7 @@ static bool compute_each(const rlx_graph *g, const rlx_node_rec *n, operand *o, 
   return true;
 }
 
-/* Ops that copy elements copy size codes as well: all operands but indices as i64. */
+/* Ops that copy elements copy size codes as well: all operands but indices are passed as i64. */
 static bool move_each(onnx_importer *imp, const rlx_node_rec *n, const operand *o, int64_t *out) {
   enum { MAX_INPUTS = 64 };
   rlx_tensor wide[MAX_INPUTS];
@@ -166,7 +166,7 @@ static bool move_each(onnx_importer *imp, const rlx_node_rec *n, const operand *
   return rlx_eval_node(n, &(rlx_eval_context){0}, in, &result) == RLX_OK;
 }
 
-/* Elements that are all numbers, as those of the node's type. */
+/* Converts elements that are all numbers to the node's type. */
 static const void *as_numbers(onnx_importer *imp, rlx_dtype t, const int64_t *v, size_t n) {
   if (t == RLX_I64) return v;
   int32_t *words = onnx_alloc(imp, n + 1, sizeof *words);
@@ -190,7 +190,7 @@ rlx_status onnx_compute_sizes(onnx_importer *imp, const rlx_node_rec *n, const r
   for (uint32_t i = 0; i < n->n_in; i++) o[i] = (operand){.t = in[i], .is_open = is_open[i]};
   for (uint32_t i = 0; i < n->n_in; i++)
     if (!in[i]) return RLX_OK;
-  if (!holds_integers(n->type.dtype)) return RLX_OK; /* a float of a size: the run computes it */
+  if (!holds_integers(n->type.dtype)) return RLX_OK; /* floats of sizes are computed by the run */
   bool done = rlx_op_table_has(n->op, RLX_TRAIT_MOVES) ? move_each(imp, n, o, out) : compute_each(imp->g, n, o, out);
   if (!done) return RLX_OK;
   for (size_t i = 0; i < count; i++) *result_is_open |= rlx_dim_is_open(out[i]);

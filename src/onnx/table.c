@@ -1,4 +1,4 @@
-/* The table of ONNX ops: found by domain, name and version. */
+/* The table of ONNX ops, looked up by domain, name and opset version. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ size_t onnx_op_rows(const onnx_op_row **out) {
   return sizeof rows / sizeof *rows;
 }
 
-/* The rows by name, so that a model of a hundred thousand nodes is looked through in no time. */
+/* The rows sorted by name, for binary search. */
 enum { N_ROWS = sizeof rows / sizeof *rows };
 static const onnx_op_row *sorted[N_ROWS];
 static pthread_once_t sorted_once = PTHREAD_ONCE_INIT;

@@ -1,8 +1,9 @@
-/* Templates: a model imported once with symbols, bound for each size.
+/* Templates: a model imported once with symbols and bound for each size.
  *
- * The sizes in which two runs differ become symbols; sizes that have changed alike share one. The import (symbolic.c)
- * gives a graph with guards. Binding puts numbers in and is valid where the guards hold: the result is the graph that an
- * import for these numbers would give. A template has one graph: an import that would cut it fails. */
+ * The sizes in which two runs differ become symbols; sizes that changed in the same way share one. The import
+ * (symbolic.c) produces a graph with guards. Binding substitutes numbers and fails if a guard does not hold. The
+ * result equals the graph of an import for these numbers. A template is one graph: an import that would cut it
+ * fails. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -64,7 +65,7 @@ static rlx_status on_host(void *user, onnx_host_fn fn, const int64_t *p, const u
   return RLX_FAIL(RLX_UNSUPPORTED, "a template has no steps of the host: %s", why);
 }
 
-/* Sizes that differ get symbols, those with the same two values the same one. */
+/* Assigns symbols to sizes that differ; sizes with the same pair of values share one. */
 static rlx_status choose_symbols(const onnx_input *first, const onnx_input *now, size_t n, onnx_input *out) {
   enum { MAX_SYMBOLS = 64 };
   int64_t pairs[MAX_SYMBOLS][2];
@@ -124,7 +125,7 @@ static rlx_status read_sizes(const onnx_template *t, const onnx_input *inputs, s
   return fits ? RLX_OK : RLX_FAIL(RLX_INVALID, "the template is for other sizes");
 }
 
-/* What is larger an import for numbers judges. */
+/* Larger graphs are left to an import for numbers, which has exact limits. */
 static rlx_status check_extents(const rlx_graph *g) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_dims *d = &rlx_graph_at(g, id)->type.shape;

@@ -1,7 +1,8 @@
-/* Tensors: how ONNX's element types lie in files, and their values as what carries them.
+/* Tensor data: ONNX's element types in files, converted to their carrier types.
  *
- * Raw bytes are read straight to where they are wanted where the carrier has the same layout; 16-bit and 64-bit unsigned numbers are
- * widened or taken bit for bit, 4-bit ones unpacked. Typed fields are walked again in their message. */
+ * Raw bytes are read directly to their destination if the carrier has the same layout. 16-bit and 64-bit unsigned
+ * integers are widened or copied bit for bit; 4-bit ones are unpacked. Typed fields are parsed again from their
+ * message. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -89,7 +90,7 @@ static int unpack(onnx_type t, const unsigned char *raw, size_t i) {
   return is_signed && code >> (bits - 1) ? (int)code - (int)(mask + 1) : (int)code;
 }
 
-/* From the end, so that wider elements may take the place of the raw ones in front of them. */
+/* Converts from the last element to the first, in place: carriers are wider than raw elements. */
 static void convert_raw(onnx_type t, const unsigned char *raw, size_t n, void *to) {
   for (size_t i = n; i-- > 0;) {
     if (t == ONNX_UINT16) ((int32_t *)to)[i] = raw[2 * i] | raw[2 * i + 1] << 8;

@@ -1,16 +1,16 @@
-/* Values while importing: the node that stands for one, its bytes where they are known, and what follows from known bytes.
+/* Values during the import: their nodes, their bytes if known, and constant folding.
  *
- * After each ONNX node the RLX nodes that it added are computed here, by their reference kernels, as long as all their inputs are known
- * and the result is small: that is how shapes become numbers. What is large stays a matter of the graph. */
+ * After each ONNX node the RLX nodes it added are evaluated by their reference kernels if all inputs are known and
+ * the result is small. This turns shape arithmetic into numbers. Large values are left to the graph. */
 #include <string.h>
 
 #include "onnx/importer.h"
 #include "ref/eval.h"
 
 enum {
-  SMALL_ELEMENTS = 4096, /* of a value that is computed while importing */
+  SMALL_ELEMENTS = 4096, /* largest result that is folded during the import */
   ASKED_ELEMENTS =
-    1 << 22 /* of one that somebody asks for, and of what it takes to get there: what is larger, a run computes */
+    1 << 22 /* largest value, and intermediate value, computed on request; larger ones are computed by a run */
 };
 
 void *onnx_alloc(onnx_importer *imp, size_t count, size_t size) { return rlx_bump_alloc(&imp->bump, count, size); }
@@ -43,7 +43,7 @@ rlx_status onnx_value_from_tensor(onnx_importer *imp, const onnx_tensor *t, cons
   *out = v;
   v->type = t->type;
   if (onnx_type_carrier(t->type) == RLX_DTYPE_UNKNOWN) {
-    v->refused = true; /* who reads it says so */
+    v->refused = true; /* reported by the node that reads it */
     return RLX_OK;
   }
   v->is = (rlx_type){onnx_type_carrier(t->type), t->dims};
@@ -81,7 +81,8 @@ static rlx_status set_sizes(onnx_importer *imp, rlx_node n, const void *bytes) {
   return set_known(imp, n, bytes);
 }
 
-/* The inputs of a node as tensors; false where one is not known. *any_open: some are sizes, as is_open says. */
+/* The inputs of a node as tensors; false if one is not known. is_open[i]: input i holds sizes; *any_open: some input
+ * does. */
 static bool gather_inputs(const onnx_importer *imp, const rlx_node_rec *n, rlx_tensor *tensors, const rlx_tensor **in,
                           bool *is_open, bool *any_open) {
   *any_open = false;
@@ -100,7 +101,7 @@ static bool gather_inputs(const onnx_importer *imp, const rlx_node_rec *n, rlx_t
   return true;
 }
 
-/* Computes one node if it can be. A kernel that refuses its inputs leaves the node to the run, where it fails the same way. */
+/* Evaluates a node if possible. A node whose kernel fails is left to the run, where it fails the same way. */
 static rlx_status compute(onnx_importer *imp, rlx_node id, size_t max_elements) {
   enum { MAX_INPUTS = 64 };
   const rlx_node_rec *n = rlx_graph_at(imp->g, id);
@@ -109,7 +110,7 @@ static rlx_status compute(onnx_importer *imp, rlx_node id, size_t max_elements) 
   bool is_open[MAX_INPUTS], any_open, result_is_open;
   size_t bytes;
   if (n->op == RLX_OP_constant) {
-    rlx_blob *b = rlx_blob_retain(RLX_ATTRS(constant, n)->data); /* the graph may end before the import does */
+    rlx_blob *b = rlx_blob_retain(RLX_ATTRS(constant, n)->data); /* the graph may be destroyed before the import ends */
     if (!rlx_array_push(&imp->blobs, b)) {
       rlx_blob_release(b);
       return RLX_FAIL(RLX_NO_MEMORY, "a constant");
@@ -152,9 +153,9 @@ void onnx_take_known(onnx_importer *imp, onnx_value *v) {
   v->is_open = is_open_at(imp, v->node);
 }
 
-/* ---- large values that depend on weights and constants alone, where somebody asks for them ---- */
+/* ---- large values that depend on weights and constants only, computed on request ---- */
 
-/* Which nodes a value needs; false if one of them is only known in a run. */
+/* Marks the nodes a value depends on; false if one is only known in a run. */
 static bool mark_cone(const onnx_importer *imp, rlx_node top, bool *needed) {
   needed[top] = true;
   for (rlx_node id = top; id > 0; id--) {

@@ -1,4 +1,4 @@
-/* Weights: the tensors of a model that are params of its graphs, by name. */
+/* Weights: the tensors of a model that become params of its graphs, looked up by name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static rlx_status add(rlx_onnx *m, const onnx_tensor *t, const char *name, bool 
   size_t bytes, cap = strlen(name) + 40;
   if (t->type != ONNX_STRING && !onnx_raw_bytes(t->type, t->elements, &bytes)) m->weight_bytes += bytes;
   m->n_weights++;
-  if (onnx_type_carrier(t->type) == RLX_DTYPE_UNKNOWN) return RLX_OK; /* who reads it says so */
+  if (onnx_type_carrier(t->type) == RLX_DTYPE_UNKNOWN) return RLX_OK; /* reported by the node that reads it */
   RLX_TRY_AT(onnx_tensor_bytes(t, &bytes), "tensor '%s'", name);
   if (bytes <= ONNX_CONSTANT_BYTES) return RLX_OK;
   char *leaf = rlx_bump_alloc(&m->bump, cap, 1);

@@ -1,4 +1,4 @@
-/* Reading messages: varints, fixed numbers and lengths, all bounded by the message they stand in. */
+/* Reads protobuf messages: varints, fixed-size values and lengths, all bounded by the enclosing message. */
 #include "onnx/wire.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
-/* The wire format of ONNX files, read by place.
+/* The protobuf wire format of ONNX files, read by offset.
  *
- * A file is messages in messages: fields of a number, a wire type and a value. A `wire` is a message: the bytes from `at` to `end` of
- * a source. Nothing of a field is read before its length is known to lie inside its message, so a hostile length costs nothing; a
- * large value (a weight) is known by its place and is read only by who wants it. The source reads through a window, never a mapping:
- * a file that shrinks must be a status, not a signal. */
+ * A file is nested messages: fields with a number, a wire type and a value. A `wire` is a message: the bytes from
+ * `at` to `end` of a source. A field is read only after its length was checked against its message, so a hostile
+ * length costs nothing. Large values (weights) are recorded by offset and read on demand. The source reads through a
+ * buffer and is never mapped: a file that shrinks must give a status, not a signal. */
 #ifndef RLX_ONNX_WIRE_H
 #define RLX_ONNX_WIRE_H
 
@@ -39,13 +39,13 @@ typedef struct wire_field {
   uint32_t number; /* 0: the message has ended */
   wire_type type;
   uint64_t value; /* of a number: its bits */
-  uint64_t at;    /* of bytes: their place */
+  uint64_t at;    /* offset of the bytes */
   uint64_t bytes;
 } wire_field;
 
 /* The next field, whose value is skipped where it is bytes. */
 rlx_status wire_next(wire *w, wire_field *f);
-/* The bytes of a field as a message of its own. Fails where it is a number. */
+/* The bytes of a field as a message. Fails if the field is a number. */
 rlx_status wire_enter(const wire *w, const wire_field *f, wire *out);
 rlx_status wire_varint(wire *w, uint64_t *out);
 rlx_status wire_fixed(wire *w, size_t bytes, uint64_t *out); /* little endian, 4 or 8 */
