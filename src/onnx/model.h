@@ -239,8 +239,7 @@ enum {
   ONNX_CONSTANT_BYTES = 1024
 }; /* a tensor of at most this becomes a constant of the graph, a larger one a param */
 /* Lists and names all tensors of the model that become params. Those of the main graph keep their names; others (in
- * branches, functions, Constant nodes) get their file and offset as a suffix,
- * because names may repeat. */
+ * branches, functions, Constant nodes) get their file and offset as a suffix, because names may repeat. */
 rlx_status onnx_list_weights(rlx_onnx *m);
 const onnx_weight *onnx_weight_of(const rlx_onnx *m, const onnx_tensor *t); /* NULL: it is not one */
 const onnx_weight *onnx_weight_named(const rlx_onnx *m, const char *leaf);
