@@ -93,14 +93,14 @@ static rlx_status bench_open(bench *b, const rlx_case *c) {
     .node = b->y, .n_in = n->n_in, .n_out = 1, .in = b->in, .out = &b->out, .claim = &b->claim, .work = b->work};
   b->steps[1] = (rlx_bound_step){.node = b->y, .copy = true, .n_in = 1, .n_out = 1, .in = &b->from, .out = &b->to};
   rlx_program_desc desc = {.graph = b->g, .steps = b->steps, .n_steps = 2};
-  return rlx_backend_cpu.program_create(b->d, &desc, &b->p);
+  return rlx_backend_cpu.program_create(&(rlx_queue){b->d}, &desc, &b->p);
 }
 
 static rlx_status best_times(bench *b, rlx_pool *pool, double ns[2]) {
   ns[0] = ns[1] = 1e18;
   for (int round = 0; round < ROUNDS; round++) {
     uint64_t begin[2], end[2];
-    RLX_TRY(rlx_backend_cpu.program_run(b->p, 0, 2, &(rlx_run_args){.pool = pool, .begin_ns = begin, .end_ns = end}));
+    RLX_TRY(rlx_backend_cpu.submit(b->p, 0, 2, &(rlx_run_args){.pool = pool, .begin_ns = begin, .end_ns = end}));
     for (int i = 0; i < 2; i++) {
       double t = (double)(end[i] - begin[i]);
       if (t < ns[i]) ns[i] = t;

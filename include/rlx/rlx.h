@@ -982,6 +982,34 @@ typedef struct rlx_named_tensor {
  * be large enough. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_run(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
                                           rlx_named_tensor *outputs, size_t n_outputs);
+/* rlx_run that does not wait. On return the inputs are read; dtype, shape and bytes of the outputs are filled in (new
+ * sizes are compiled before); and the run is submitted or queued. The memory of the outputs belongs to the run until it is
+ * done. Runs of one session execute in submission order; runs of two sessions do not wait for each other. Until the run is
+ * done the executable is busy: other calls on it return RLX_BUSY, except rlx_executable_destroy, which returns at once and
+ * takes effect when the run is done. Cancelling and limits of the watch hold as in rlx_run.
+ *
+ * A device whose queue is asynchronous runs it without a thread of the host, if all steps are the device's own and the
+ * executable has no watch, profile or observer. Otherwise a thread of the session runs it.
+ *
+ * `done`, if not NULL, is called once from a thread of the session, when the run is done and the executable is free again.
+ * It may call anything, including rlx_run_async; later callbacks of the session wait until it returns. */
+/* Threads: any, at any time; destroyed once, when no other call on it is active. */
+typedef struct rlx_completion rlx_completion;
+typedef struct rlx_async_options {
+  size_t struct_bytes;
+  void (*done)(void *user, rlx_status status);
+  void *user;
+} rlx_async_options;
+#define RLX_ASYNC_OPTIONS_INIT RLX_SIZED(rlx_async_options)
+/* options may be NULL. out may be NULL if options have `done`. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_run_async(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
+                                                rlx_named_tensor *outputs, size_t n_outputs,
+                                                const rlx_async_options *options, rlx_completion **out);
+/* Whether the run is done, successful or not. Does not wait. */
+RLX_API bool rlx_completion_is_done(rlx_completion *c);
+/* Waits for the run and returns its status, with its message in the calling thread. May be called again. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_completion_wait(rlx_completion *c);
+RLX_API void rlx_completion_destroy(rlx_completion *c); /* waits for the run; NULL is allowed */
 /* The same in steps. Write: an input, param or state by name; read: an output, input, param or state. The tensor's
  * dtype may be another float (or integer) type than the stored one: the value is converted, rounding to nearest even,
  * and saturated. A read converts to out->dtype; `bytes` must be large enough, and shape and bytes are filled in. */

@@ -43,12 +43,15 @@ static rlx_status acquire(rlx_lock *l, const char *call, bool may_nest) {
 rlx_status rlx_lock_try(rlx_lock *l, const char *call) { return acquire(l, call, false); }
 rlx_status rlx_lock_try_nested(rlx_lock *l, const char *call) { return acquire(l, call, true); }
 
+/* A lock that is its own holder is held by no thread. */
+static bool is_detached(const rlx_lock *l) { return l->holder == l; }
+
 bool rlx_lock_wait(rlx_lock *l) {
   if (!rlx_process_is_own(l->process)) return false;
   const void *self = rlx_thread_self();
   pthread_mutex_lock(&l->mutex);
-  while (l->holder && l->holder != self) pthread_cond_wait(&l->released, &l->mutex);
-  bool ok = l->holder == self || !l->is_destroyed;
+  while (l->holder && l->holder != self && !is_detached(l)) pthread_cond_wait(&l->released, &l->mutex);
+  bool ok = l->holder == self || (!l->holder && !l->is_destroyed);
   if (ok) enter(l);
   pthread_mutex_unlock(&l->mutex);
   return ok;
@@ -65,12 +68,26 @@ void rlx_lock_release(rlx_lock *l) {
   if (frees) l->free(l->object);
 }
 
+void rlx_lock_detach(rlx_lock *l) {
+  n_held--;
+  pthread_mutex_lock(&l->mutex);
+  l->holder = l;
+  pthread_mutex_unlock(&l->mutex);
+}
+
+void rlx_lock_adopt(rlx_lock *l) {
+  pthread_mutex_lock(&l->mutex);
+  l->holder = rlx_thread_self();
+  pthread_mutex_unlock(&l->mutex);
+  n_held++;
+}
+
 void rlx_lock_end(rlx_lock *l) {
   if (!rlx_process_is_own(l->process)) return;
   const bool in_callback = n_held > 0 || rlx_pool_is_inside();
   pthread_mutex_lock(&l->mutex);
   bool is_first = !l->is_destroyed; /* destroying twice is a caller's error; the second call does nothing */
-  bool waits = is_first && l->holder && !in_callback;
+  bool waits = is_first && l->holder && !is_detached(l) && !in_callback;
   l->is_destroyed = true;
   l->n_waiting += waits;
   while (waits && l->holder) pthread_cond_wait(&l->released, &l->mutex);

@@ -15,7 +15,7 @@
 
 #include "base/c_locale.h"
 
-enum { MESSAGE_BYTES = 3840, CAUSE_BYTES = MESSAGE_BYTES / 4 * 3 };
+enum { MESSAGE_BYTES = RLX_MESSAGE_BYTES, CAUSE_BYTES = MESSAGE_BYTES / 4 * 3 };
 
 static _Thread_local char message[MESSAGE_BYTES];
 
@@ -43,6 +43,9 @@ const char *rlx_status_name(rlx_status status) {
 }
 
 const char *rlx_message(void) { return message; }
+
+void rlx_message_save(rlx_saved_message *m) { memcpy(m->text, message, strlen(message) + 1); }
+void rlx_message_restore(const rlx_saved_message *m) { memcpy(message, m->text, strlen(m->text) + 1); }
 
 /* How many of the first n bytes to keep so that no character is split: n, unless they end in a lead byte whose
  * continuation bytes are incomplete. Bytes that are not UTF-8 are cut anywhere. */

@@ -20,6 +20,14 @@
 #define RLX_STATUS_COUNT ((int)RLX_LIMIT + 1) /* not public: it grows */
 
 /* Replaces the thread's message and returns `code`. */
+/* For cleanup that can fail: the message stays that of the failure it cleans up after. */
+enum { RLX_MESSAGE_BYTES = 3840 };
+typedef struct rlx_saved_message {
+  char text[RLX_MESSAGE_BYTES];
+} rlx_saved_message;
+void rlx_message_save(rlx_saved_message *m);
+void rlx_message_restore(const rlx_saved_message *m);
+
 rlx_status rlx_fail(rlx_status code, const char *fmt, ...) RLX_PRINTF(2, 3);
 /* Inserts "<frame>: " before the thread's message and returns `code`. A frame that does not fit is cut; the cause is
  * kept whole. */

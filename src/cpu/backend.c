@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "cpu/cpu.h"
 #include "cpu/slab.h"
+#include "device/queue.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -124,11 +125,6 @@ static rlx_status cpu_open(uint32_t index, const rlx_open_options *options, rlx_
 
 static void cpu_close(rlx_device *d) { rlx_mem_free(d); }
 
-static rlx_status cpu_sync(rlx_device *d) {
-  (void)d; /* every call completes before it returns */
-  return RLX_OK;
-}
-
 /* ---- packed weight layouts ---- */
 
 static uint64_t cpu_layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {
@@ -183,28 +179,28 @@ static rlx_status check_range(const rlx_block *b, uint64_t offset, uint64_t byte
                   (unsigned long long)offset, (unsigned long long)b->bytes);
 }
 
-static rlx_status cpu_block_write(rlx_device *d, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
-  (void)d;
+static rlx_status cpu_write(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
+  (void)q;
   RLX_TRY(check_range(b, offset, bytes));
   if (bytes) memcpy((unsigned char *)b->map + offset, src, (size_t)bytes);
   return RLX_OK;
 }
 
-static rlx_status cpu_block_read(rlx_device *d, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
-  (void)d;
+static rlx_status cpu_read(rlx_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
+  (void)q;
   RLX_TRY(check_range(b, offset, bytes));
   if (bytes) memcpy(dst, (const unsigned char *)b->map + offset, (size_t)bytes);
   return RLX_OK;
 }
 
-static rlx_status cpu_block_copy(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
-                                 uint64_t src_offset, uint64_t bytes) {
+static rlx_status cpu_copy(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
+                           uint64_t bytes) {
   RLX_TRY(check_range(src, src_offset, bytes));
-  return cpu_block_write(d, dst, dst_offset, (const unsigned char *)src->map + src_offset, bytes);
+  return cpu_write(q, dst, dst_offset, (const unsigned char *)src->map + src_offset, bytes);
 }
 
-static rlx_status cpu_block_zero(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes) {
-  (void)d;
+static rlx_status cpu_zero(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes) {
+  (void)q;
   RLX_TRY(check_range(b, offset, bytes));
   if (bytes) memset((unsigned char *)b->map + offset, 0, (size_t)bytes);
   return RLX_OK;
@@ -222,12 +218,12 @@ const rlx_backend rlx_backend_cpu = {
   .layout_rows = cpu_layout_rows,
   .block_create = cpu_block_create,
   .block_destroy = cpu_block_destroy,
-  .block_write = cpu_block_write,
-  .block_read = cpu_block_read,
-  .block_copy = cpu_block_copy,
-  .block_zero = cpu_block_zero,
+  RLX_QUEUE_IMMEDIATE,
+  .write = cpu_write,
+  .read = cpu_read,
+  .copy = cpu_copy,
+  .zero = cpu_zero,
   .program_create = cpu_program_create,
-  .program_run = cpu_program_run,
+  .submit = cpu_program_submit,
   .program_destroy = cpu_program_destroy,
-  .sync = cpu_sync,
 };

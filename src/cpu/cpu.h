@@ -158,8 +158,8 @@ typedef struct cpu_device {
   cpu_isa isa;
 } cpu_device;
 rlx_status cpu_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out);
-rlx_status cpu_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out);
-rlx_status cpu_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
+rlx_status cpu_program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out);
+rlx_status cpu_program_submit(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
 void cpu_program_destroy(rlx_program *p);
 
 #endif

@@ -186,12 +186,12 @@ static rlx_status create_steps(rlx_program *p, const cpu_device *d, const rlx_pr
   return join_steps(p, desc);
 }
 
-rlx_status cpu_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out) {
+rlx_status cpu_program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out) {
   *out = NULL;
   rlx_program *p = rlx_new(rlx_program);
   if (!p) return RLX_FAIL(RLX_NO_MEMORY, "a program");
   p->graph = desc->graph;
-  rlx_status s = create_steps(p, (const cpu_device *)d, desc);
+  rlx_status s = create_steps(p, (const cpu_device *)q->device, desc);
   if (s) {
     cpu_program_destroy(p);
     return s;
@@ -246,7 +246,7 @@ static rlx_status run_steps(rlx_program *p, size_t first, size_t n_steps, const 
   return RLX_OK;
 }
 
-rlx_status cpu_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
+rlx_status cpu_program_submit(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
   cpu_set_may_stop(true);
   rlx_status s = run_steps(p, first, n_steps, args);
   cpu_set_may_stop(false);

@@ -1,7 +1,7 @@
 /* The arena: a table from nodes to windows, and the calls that use it.
  *
  * Typed reads and writes are rlx_bound_read and _write (bound.c) at the node's window. Copies never leave the device:
- * a range is moved by block_copy; where it overlaps itself, through a temporary block of the pool, in pieces, in the
+ * a range is copied by the queue; where it overlaps itself, through a temporary block of the pool, in pieces, in the
  * order that reads every byte before it is overwritten.
  *
  * Sizes of weights and states: a slot (a block number) may be named by several nodes, the weight and views of it. The
@@ -24,6 +24,7 @@ typedef struct slot_list {
 
 struct rlx_arena {
   rlx_device *device;
+  rlx_queue *queue;
   rlx_block_pool *pool;
   rlx_scratch *scratch;
   uint64_t *scratch_bytes; /* as asked: the blocks may be larger */
@@ -72,6 +73,7 @@ rlx_status rlx_arena_create_in(rlx_device *d, rlx_block_pool *pool, rlx_scratch 
   rlx_arena *a = rlx_new(rlx_arena);
   if (!a) return RLX_FAIL(RLX_NO_MEMORY, "arena of %u nodes", (unsigned)n_nodes);
   a->device = rlx_device_retain(d);
+  a->queue = rlx_block_pool_queue(pool);
   a->pool = rlx_block_pool_retain(pool);
   a->scratch = blocks ? rlx_scratch_retain(blocks) : NULL;
   a->n_scratch = n_scratch;
@@ -213,7 +215,7 @@ uint64_t rlx_arena_bytes(const rlx_arena *a, rlx_segment segment) {
 static rlx_status write_typed(const rlx_arena *a, rlx_node n, rlx_dtype dtype, const void *data, size_t count) {
   const rlx_arena_entry *e;
   RLX_TRY(find(a, n, &e));
-  RLX_TRY_AT(rlx_bound_write(a->device, &e->at, &e->type, e->layout, dtype, data, count), "writing node %u",
+  RLX_TRY_AT(rlx_bound_write(a->queue, &e->at, &e->type, e->layout, dtype, data, count), "writing node %u",
              (unsigned)n);
   return RLX_OK;
 }
@@ -221,8 +223,7 @@ static rlx_status write_typed(const rlx_arena *a, rlx_node n, rlx_dtype dtype, c
 static rlx_status read_typed(const rlx_arena *a, rlx_node n, rlx_dtype dtype, void *data, size_t count) {
   const rlx_arena_entry *e;
   RLX_TRY(find(a, n, &e));
-  RLX_TRY_AT(rlx_bound_read(a->device, &e->at, &e->type, e->layout, dtype, data, count), "reading node %u",
-             (unsigned)n);
+  RLX_TRY_AT(rlx_bound_read(a->queue, &e->at, &e->type, e->layout, dtype, data, count), "reading node %u", (unsigned)n);
   return RLX_OK;
 }
 
@@ -254,8 +255,8 @@ static rlx_status write_raw(const rlx_arena *a, rlx_node n, uint64_t offset, con
   if (at < bytes)
     return RLX_FAIL(RLX_INVALID, "node %u: byte %zu of the data is %u, but a bool is stored as 0 or 1", (unsigned)n, at,
                     ((const unsigned char *)data)[at]);
-  RLX_TRY_AT(a->device->backend->block_write(a->device, e->at.block, e->at.offset + offset, data, bytes),
-             "writing node %u", (unsigned)n);
+  RLX_TRY_AT(a->device->backend->write(a->queue, e->at.block, e->at.offset + offset, data, bytes), "writing node %u",
+             (unsigned)n);
   return RLX_OK;
 }
 
@@ -263,8 +264,8 @@ static rlx_status read_raw(const rlx_arena *a, rlx_node n, uint64_t offset, void
   const rlx_arena_entry *e;
   RLX_TRY(find_raw(a, n, offset, data, bytes, &e));
   if (bytes == 0) return RLX_OK;
-  RLX_TRY_AT(a->device->backend->block_read(a->device, e->at.block, e->at.offset + offset, data, bytes),
-             "reading node %u", (unsigned)n);
+  RLX_TRY_AT(a->device->backend->read(a->queue, e->at.block, e->at.offset + offset, data, bytes), "reading node %u",
+             (unsigned)n);
   return RLX_OK;
 }
 
@@ -274,7 +275,7 @@ static rlx_status read_raw(const rlx_arena *a, rlx_node n, uint64_t offset, void
 static rlx_status move_overlapping(const rlx_arena *a, rlx_block *b, uint64_t to, uint64_t from, uint64_t bytes) {
   rlx_device *d = a->device;
   if (b->map) {
-    RLX_TRY(d->backend->sync(d));
+    RLX_TRY(rlx_queue_sync(a->queue));
     memmove((char *)b->map + to, (char *)b->map + from, (size_t)bytes);
     return RLX_OK;
   }
@@ -285,22 +286,27 @@ static rlx_status move_overlapping(const rlx_arena *a, rlx_block *b, uint64_t to
   for (uint64_t done = 0; done < bytes && !s; done += piece) {
     uint64_t n = bytes - done < piece ? bytes - done : piece;
     uint64_t at = to > from ? bytes - done - n : done;
-    s = d->backend->block_copy(d, temporary, 0, b, from + at, n);
-    if (!s) s = d->backend->block_copy(d, b, to + at, temporary, 0, n);
+    s = d->backend->copy(a->queue, temporary, 0, b, from + at, n);
+    if (!s) s = d->backend->copy(a->queue, b, to + at, temporary, 0, n);
   }
-  rlx_status synced = d->backend->sync(d); /* the temporary may be destroyed as soon as it is given back */
+  rlx_status synced = rlx_queue_sync(a->queue); /* the temporary may be destroyed as soon as it is given back */
   rlx_block_pool_put(a->pool, temporary);
   return s ? s : synced;
 }
 
-static rlx_status move(const rlx_arena *a, const rlx_bound *to, uint64_t to_at, const rlx_bound *from, uint64_t from_at,
-                       uint64_t bytes) {
+/* Copies on the queue of the arena it goes to, in order with the queue of the other: it reads what was written there, and
+ * nothing is written there before it has read. */
+static rlx_status move(const rlx_arena *a, const rlx_bound *to, uint64_t to_at, const rlx_arena *source,
+                       const rlx_bound *from, uint64_t from_at, uint64_t bytes) {
   if (bytes == 0) return RLX_OK;
   to_at += to->offset;
   from_at += from->offset;
+  if (to->block == from->block && to_at == from_at) return RLX_OK;
+  RLX_TRY(rlx_queue_follow(a->queue, source->queue));
   if (to->block != from->block || to_at >= from_at + bytes || from_at >= to_at + bytes)
-    return a->device->backend->block_copy(a->device, to->block, to_at, from->block, from_at, bytes);
-  return to_at == from_at ? RLX_OK : move_overlapping(a, to->block, to_at, from_at, bytes);
+    RLX_TRY(a->device->backend->copy(a->queue, to->block, to_at, from->block, from_at, bytes));
+  else RLX_TRY(move_overlapping(a, to->block, to_at, from_at, bytes));
+  return rlx_queue_follow(source->queue, a->queue);
 }
 
 static rlx_status find_pair(const rlx_arena *to, rlx_node to_node, const rlx_arena *from, rlx_node from_node,
@@ -357,8 +363,8 @@ static rlx_status copy_rows(rlx_arena *to, rlx_node to_node, uint64_t to_row, co
   RLX_TRY(whole_bytes(t->type.dtype, to_row * row, &to_at));
   RLX_TRY(whole_bytes(t->type.dtype, from_row * row, &from_at));
   RLX_TRY(whole_bytes(t->type.dtype, rows * row, &bytes));
-  RLX_TRY_AT(move(to, &t->at, to_at, &f->at, from_at, bytes), "copy of rows of node %u to node %u", (unsigned)from_node,
-             (unsigned)to_node);
+  RLX_TRY_AT(move(to, &t->at, to_at, from, &f->at, from_at, bytes), "copy of rows of node %u to node %u",
+             (unsigned)from_node, (unsigned)to_node);
   return RLX_OK;
 }
 
@@ -372,7 +378,7 @@ static rlx_status copy_prefix(rlx_arena *to, rlx_node to_node, const rlx_arena *
                     (unsigned long long)count, (unsigned)from_node, from_has, (unsigned)to_node, to_has);
   uint64_t bytes;
   RLX_TRY(whole_bytes(t->type.dtype, count, &bytes));
-  RLX_TRY_AT(move(to, &t->at, 0, &f->at, 0, bytes), "copy of node %u to node %u", (unsigned)from_node,
+  RLX_TRY_AT(move(to, &t->at, 0, from, &f->at, 0, bytes), "copy of node %u to node %u", (unsigned)from_node,
              (unsigned)to_node);
   return RLX_OK;
 }
@@ -408,7 +414,7 @@ static rlx_status check_twins(const rlx_arena *to, const rlx_arena *from) {
 static rlx_status copy_slots(const rlx_arena *to, const rlx_arena *from, rlx_segment segment) {
   for (uint32_t i = 0; i < slots_of(from, segment)->owner.n; i++) {
     const rlx_arena_entry *f = slot_entry(from, segment, i), *t = slot_entry(to, segment, i);
-    if (f && t && f->at.block != t->at.block) RLX_TRY(move(to, &t->at, 0, &f->at, 0, f->capacity));
+    if (f && t && f->at.block != t->at.block) RLX_TRY(move(to, &t->at, 0, from, &f->at, 0, f->capacity));
   }
   return RLX_OK;
 }
@@ -419,13 +425,14 @@ static rlx_status copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segment
   if (segment != RLX_SEGMENT_SCRATCH)
     return RLX_FAIL(RLX_INVALID, "copy of a segment: %d is none of weights, state and scratch", (int)segment);
   for (uint32_t i = 0; to != from && i < to->n_scratch; i++)
-    RLX_TRY(move(to, &(rlx_bound){.block = rlx_arena_scratch(to, i)}, 0,
+    RLX_TRY(move(to, &(rlx_bound){.block = rlx_arena_scratch(to, i)}, 0, from,
                  &(rlx_bound){.block = rlx_arena_scratch(from, i)}, 0, to->scratch_bytes[i]));
   return RLX_OK;
 }
 
 /* ---- the calls that move bytes, each in the turn of the executables whose arenas they are ---- */
 
+void rlx_arena_set_queue(rlx_arena *a, rlx_queue *q) { a->queue = q; }
 void rlx_arena_set_lock(rlx_arena *a, rlx_lock *lock) { a->lock = lock; }
 
 static rlx_status enter(const rlx_arena *a, const char *call) {

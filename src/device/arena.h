@@ -28,6 +28,8 @@ rlx_status rlx_arena_create_in(rlx_device *d, rlx_block_pool *pool, rlx_scratch 
 void rlx_arena_destroy(rlx_arena *a); /* NULL is fine; gives the scratch blocks back */
 /* The graph whose nodes these are, so that those of others are refused. */
 void rlx_arena_set_serial(rlx_arena *a, uint32_t serial);
+/* The queue of its reads, writes and copies, instead of the pool's. */
+void rlx_arena_set_queue(rlx_arena *a, rlx_queue *q);
 /* From now on the calls of rlx.h that move bytes are made in this turn. NULL: in none. */
 void rlx_arena_set_lock(rlx_arena *a, rlx_lock *lock);
 rlx_block *rlx_arena_scratch(const rlx_arena *a, uint32_t i);
@@ -42,9 +44,9 @@ const rlx_arena_entry *rlx_arena_get(const rlx_arena *a, rlx_node n); /* NULL: n
 rlx_status rlx_bound_check(rlx_device *d, const rlx_bound *at, const rlx_type *type, uint32_t layout);
 /* A bound window, with conversion: what rlx_arena_write and _read do once they have found it; also for weights and
  * states outside an arena. `type` is the stored one; `layout` as in backend.h. */
-rlx_status rlx_bound_write(rlx_device *d, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
+rlx_status rlx_bound_write(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
                            const void *data, size_t count);
-rlx_status rlx_bound_read(rlx_device *d, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype to,
+rlx_status rlx_bound_read(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype to,
                           void *data, size_t count);
 
 #endif

@@ -1,9 +1,15 @@
-/* What a backend is: a table of functions. It opens devices, allocates blocks, moves bytes and runs programs, and it has
- * no policy: what is fused, planned, run on the host, shared or cached is decided above it, once for all backends.
+/* A backend is a table of functions. It opens devices, allocates blocks, moves bytes and runs programs. It contains no
+ * policy: fusion, planning, placement on the host, sharing and caching are decided above it, once for all backends.
+ *
+ * Work reaches a device through queues, one per session. A queue executes its work in submission order, and each call may
+ * return before its work is done. A point is a position on a queue's timeline: it is reached when all work submitted
+ * before it is done. The host waits for a point, polls it, or lets another queue wait for it (`after`). Two queues of a
+ * device never wait for each other otherwise, except where the hardware has fewer queues than there are sessions.
  *
  * A backend says of each node whether it claims it (claim), and gets programs made of planned steps whose windows are
- * bound to blocks. Blocks may be used by several threads at once as long as their ranges do not meet; a program runs in
- * one thread at a time. A failure is a status and a message that names the node; it never ends the process.
+ * bound to blocks. A queue and its programs may be used by several threads at once as long as the ranges of the blocks do
+ * not overlap; one program is submitted by one thread at a time. A failure is a status and a message that names the node; it
+ * never ends the process.
  *
  * To write a new one, start from null.c, which claims nothing, and add a line to backends.def. */
 #ifndef RLX_DEVICE_BACKEND_H
@@ -26,8 +32,19 @@ typedef struct rlx_device {
 /* A piece of device memory; a backend's own struct begins with it. */
 typedef struct rlx_block {
   uint64_t bytes;
-  void *map; /* where the host may read and write it directly; NULL: only through block_write and block_read */
+  void *map; /* where the host may read and write it directly; NULL: only through write and read */
 } rlx_block;
+
+/* Executes work in submission order; a backend's own struct begins with it. */
+typedef struct rlx_queue {
+  rlx_device *device;
+} rlx_queue;
+
+/* Reached when the work submitted to the queue before it is done. Value 0 is reached from the beginning. */
+typedef struct rlx_point {
+  rlx_queue *queue;
+  uint64_t value; /* rises with each submission */
+} rlx_point;
 
 typedef struct rlx_bound { /* a window with its block */
   rlx_block *block;        /* NULL: absent */
@@ -83,14 +100,13 @@ typedef struct rlx_program_desc { /* all of it outlives the program */
 } rlx_program_desc;
 
 typedef struct rlx_run_args {
-  uint64_t draw;        /* the run's number, for random ops */
-  rlx_pool *pool;       /* threads for devices that compute with them; NULL: the caller's alone */
-  rlx_cancel_fn cancel; /* asked between steps; may be NULL */
+  uint64_t draw;  /* the run's number, for random ops */
+  rlx_pool *pool; /* threads for devices that compute with them; NULL: the caller's alone */
+  /* With any of these submit returns when the steps are done: */
+  bool is_stoppable;    /* the caller's budget (base/budget.h) is polled between steps */
+  rlx_cancel_fn cancel; /* and this, where not NULL */
   void *cancel_user;
   uint64_t *begin_ns, *end_ns; /* per step of this run, where not NULL */
-  /* Return once the work is handed over: until the next sync the caller runs more programs so, and asks for no other
-   * bytes than by block_copy_behind. Not with cancel or times. */
-  bool ahead;
 } rlx_run_args;
 
 typedef struct rlx_program rlx_program;
@@ -124,21 +140,35 @@ struct rlx_backend {
   uint32_t (*layout_rows)(const rlx_device *d, uint32_t layout, const rlx_type *type);
 
   rlx_status (*block_create)(rlx_device *d, uint64_t bytes, rlx_block **out); /* contents unknown; bytes may be 0 */
+  /* The same in memory of the host that the device can write: it has a map. Results are copied there to be read once a
+   * point is reached. NULL: all blocks of this device have maps. */
+  rlx_status (*block_create_host)(rlx_device *d, uint64_t bytes, rlx_block **out);
+  /* No program that uses the block is in flight; copies may be, and are waited for. */
   void (*block_destroy)(rlx_device *d, rlx_block *b);
-  rlx_status (*block_write)(rlx_device *d, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes);
-  rlx_status (*block_read)(rlx_device *d, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes);
-  rlx_status (*block_copy)(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
-                           uint64_t src_offset, uint64_t bytes); /* ranges of one block do not overlap */
-  rlx_status (*block_zero)(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes);
-  /* As block_copy, behind the programs that run ahead (rlx_run_args) and before those that come after it; there once
-   * sync returns. NULL: this device's programs do not run ahead. */
-  rlx_status (*block_copy_behind)(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
-                                  uint64_t src_offset, uint64_t bytes);
 
-  rlx_status (*program_create)(rlx_device *d, const rlx_program_desc *desc, rlx_program **out);
-  rlx_status (*program_run)(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
-  void (*program_destroy)(rlx_program *p);
-  rlx_status (*sync)(rlx_device *d); /* all that was asked before is done */
+  rlx_status (*queue_create)(rlx_device *d, rlx_queue **out);
+  void (*queue_destroy)(rlx_queue *q); /* waits for its work */
+  /* The point behind everything submitted so far. Copies that were gathered are sent. */
+  rlx_status (*mark)(rlx_queue *q, uint64_t *value);
+  rlx_status (*wait)(rlx_queue *q, uint64_t value);            /* fails where the work before it failed */
+  rlx_status (*poll)(rlx_queue *q, uint64_t value, bool *out); /* *out: it is reached, and waiting returns at once */
+  /* Work submitted from now on begins once the point of another queue of this device is reached. */
+  rlx_status (*after)(rlx_queue *q, rlx_point point);
+
+  /* Copies are submissions: ordered with the programs of their queue, and not waited for. Host memory is free again on
+   * return. A block with a map is an exception: the host moves its bytes itself where no copy of the queue is pending, so
+   * the caller first waits for programs in flight that use these bytes. `read` waits for the bytes. */
+  rlx_status (*write)(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes);
+  rlx_status (*read)(rlx_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes);
+  rlx_status (*copy)(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
+                     uint64_t bytes); /* ranges of one block do not overlap */
+  rlx_status (*zero)(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes);
+
+  rlx_status (*program_create)(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out);
+  /* Submits steps to the program's queue; `mark` gives the point behind them. A program may be submitted again before it
+   * is done. A backend that computes in the calling thread returns when it is done. */
+  rlx_status (*submit)(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
+  void (*program_destroy)(rlx_program *p); /* waits where it is in flight */
 };
 
 /* One line per backend: rlx_backend_cpu, ... in order of preference among equals. A missing one does not link. */

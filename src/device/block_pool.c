@@ -20,6 +20,7 @@
 struct rlx_block_pool {
   atomic_size_t refs;
   rlx_device *device;
+  rlx_queue *queue;
   pthread_mutex_t lock; /* of all below */
   RLX_ARRAY(rlx_block *) idle;
   rlx_block_pool_stats stats;
@@ -40,6 +41,12 @@ rlx_status rlx_block_pool_create(rlx_device *d, uint64_t cap_bytes, rlx_block_po
     rlx_mem_free(p);
     return RLX_FAIL(RLX_NO_MEMORY, "block pool of %s: no mutex", d->info.name);
   }
+  rlx_status s = d->backend->queue_create(d, &p->queue);
+  if (s) {
+    pthread_mutex_destroy(&p->lock);
+    rlx_mem_free(p);
+    return rlx_fail_frame(s, "a queue of %s", d->info.name);
+  }
   atomic_init(&p->refs, 1);
   p->device = rlx_device_retain(d);
   p->stats.cap_bytes = cap_bytes;
@@ -47,6 +54,8 @@ rlx_status rlx_block_pool_create(rlx_device *d, uint64_t cap_bytes, rlx_block_po
   *out = p;
   return RLX_OK;
 }
+
+rlx_queue *rlx_block_pool_queue(const rlx_block_pool *p) { return p->queue; }
 
 rlx_block_pool *rlx_block_pool_retain(rlx_block_pool *p) {
   if (p) atomic_fetch_add(&p->refs, 1);
@@ -56,6 +65,7 @@ rlx_block_pool *rlx_block_pool_retain(rlx_block_pool *p) {
 void rlx_block_pool_release(rlx_block_pool *p) {
   if (!p || atomic_fetch_sub(&p->refs, 1) != 1) return;
   rlx_block_pool_trim(p, 0);
+  p->device->backend->queue_destroy(p->queue);
   rlx_device_release(p->device);
   rlx_array_deinit(&p->idle);
   pthread_mutex_destroy(&p->lock);
@@ -168,7 +178,7 @@ rlx_status rlx_block_pool_get(rlx_block_pool *p, uint64_t bytes, bool zeroed, rl
     if (s) return rlx_fail_frame(s, "a block of %llu bytes on %s", (unsigned long long)bytes, p->device->info.name);
   }
   /* All of it, since all of it is the new owner's. */
-  if (zeroed && b->bytes) s = p->device->backend->block_zero(p->device, b, 0, b->bytes);
+  if (zeroed && b->bytes) s = p->device->backend->zero(p->queue, b, 0, b->bytes);
   if (s) rlx_block_pool_put(p, b);
   else *out = b;
   return s;

@@ -79,7 +79,7 @@ static unsigned char *map_of(const rlx_bound *at) {
 }
 
 /* `count` values between a window and the host, whose memory is only read when it is a write. */
-static rlx_status move_staged(rlx_device *d, const rlx_bound *at, rlx_dtype stored, rlx_dtype host, char *data,
+static rlx_status move_staged(rlx_queue *q, const rlx_bound *at, rlx_dtype stored, rlx_dtype host, char *data,
                               size_t count, bool is_write) {
   stage s;
   RLX_TRY(stage_open(&s, stored, at->bytes));
@@ -90,9 +90,9 @@ static rlx_status move_staged(rlx_device *d, const rlx_bound *at, rlx_dtype stor
     const uint64_t offset = at->offset + rlx_elements_bytes(stored, i), bytes = rlx_elements_bytes(stored, n);
     if (is_write) {
       status = rlx_convert_array(stored, s.v, host, here, n);
-      if (!status) status = d->backend->block_write(d, at->block, offset, s.v, bytes);
+      if (!status) status = q->device->backend->write(q, at->block, offset, s.v, bytes);
     } else {
-      status = d->backend->block_read(d, at->block, offset, s.v, bytes);
+      status = q->device->backend->read(q, at->block, offset, s.v, bytes);
       if (!status) status = rlx_convert_array(host, here, stored, s.v, n);
     }
   }
@@ -114,31 +114,33 @@ static rlx_status alloc_bytes(uint64_t bytes, void **out) {
               : RLX_FAIL(RLX_NO_MEMORY, "%llu bytes for a packed weight on its way", (unsigned long long)bytes);
 }
 
-static rlx_status write_packed(rlx_device *d, const rlx_bound *at, const rlx_type *type, uint32_t layout,
-                               rlx_dtype from, const void *data, size_t count, bool is_clean) {
+static rlx_status write_packed(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
+                               const void *data, size_t count, bool is_clean) {
   void *plain = NULL, *packed = NULL;
   void *map = map_of(at);
   const bool is_direct = from == type->dtype && is_clean && is_aligned(from, data);
   rlx_status s = is_direct ? RLX_OK : alloc_bytes(rlx_elements_bytes(type->dtype, count), &plain);
   if (!s && !map) s = alloc_bytes(at->bytes, &packed);
   if (!s && !is_direct) s = rlx_convert_array(type->dtype, plain, from, data, count);
-  if (!s && map) s = d->backend->sync(d);
-  if (!s) s = d->backend->repack(d, layout, type, true, is_direct ? data : plain, map ? map : packed, NULL);
-  if (!s && !map) s = d->backend->block_write(d, at->block, at->offset, packed, at->bytes);
+  if (!s && map) s = rlx_queue_sync(q);
+  if (!s)
+    s = q->device->backend->repack(q->device, layout, type, true, is_direct ? data : plain, map ? map : packed, NULL);
+  if (!s && !map) s = q->device->backend->write(q, at->block, at->offset, packed, at->bytes);
   rlx_mem_free(plain);
   rlx_mem_free(packed);
   return s;
 }
 
-static rlx_status read_packed(rlx_device *d, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype to,
+static rlx_status read_packed(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype to,
                               void *data, size_t count) {
   void *plain = NULL, *packed = NULL;
   void *map = map_of(at);
   const bool is_direct = to == type->dtype && is_aligned(to, data);
   rlx_status s = is_direct ? RLX_OK : alloc_bytes(rlx_elements_bytes(type->dtype, count), &plain);
   if (!s && !map) s = alloc_bytes(at->bytes, &packed);
-  if (!s) s = map ? d->backend->sync(d) : d->backend->block_read(d, at->block, at->offset, packed, at->bytes);
-  if (!s) s = d->backend->repack(d, layout, type, false, map ? map : packed, is_direct ? data : plain, NULL);
+  if (!s) s = map ? rlx_queue_sync(q) : q->device->backend->read(q, at->block, at->offset, packed, at->bytes);
+  if (!s)
+    s = q->device->backend->repack(q->device, layout, type, false, map ? map : packed, is_direct ? data : plain, NULL);
   if (!s && !is_direct) s = rlx_convert_array(to, data, type->dtype, plain, count);
   rlx_mem_free(plain);
   rlx_mem_free(packed);
@@ -147,29 +149,29 @@ static rlx_status read_packed(rlx_device *d, const rlx_bound *at, const rlx_type
 
 /* ---- both ---- */
 
-rlx_status rlx_bound_write(rlx_device *d, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
+rlx_status rlx_bound_write(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
                            const void *data, size_t count) {
-  RLX_TRY(rlx_bound_check(d, at, type, layout));
+  RLX_TRY(rlx_bound_check(q ? q->device : NULL, at, type, layout));
   RLX_TRY(rlx_convert_check(from, type->dtype));
   RLX_TRY(check_host(type, data, count));
   if (count == 0) return RLX_OK;
   const bool is_clean = type->dtype != RLX_BOOL || from != RLX_BOOL || rlx_bools_check(data, count) == count;
-  if (layout) return write_packed(d, at, type, layout, from, data, count, is_clean);
-  if (from == type->dtype && is_clean) return d->backend->block_write(d, at->block, at->offset, data, at->bytes);
-  if (!at->block->map) return move_staged(d, at, type->dtype, from, (char *)(uintptr_t)data, count, true);
-  RLX_TRY(d->backend->sync(d));
+  if (layout) return write_packed(q, at, type, layout, from, data, count, is_clean);
+  if (from == type->dtype && is_clean) return q->device->backend->write(q, at->block, at->offset, data, at->bytes);
+  if (!at->block->map) return move_staged(q, at, type->dtype, from, (char *)(uintptr_t)data, count, true);
+  RLX_TRY(rlx_queue_sync(q));
   return rlx_convert_array(type->dtype, map_of(at), from, data, count);
 }
 
-rlx_status rlx_bound_read(rlx_device *d, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype to,
+rlx_status rlx_bound_read(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype to,
                           void *data, size_t count) {
-  RLX_TRY(rlx_bound_check(d, at, type, layout));
+  RLX_TRY(rlx_bound_check(q ? q->device : NULL, at, type, layout));
   RLX_TRY(rlx_convert_check(type->dtype, to));
   RLX_TRY(check_host(type, data, count));
   if (count == 0) return RLX_OK;
-  if (layout) return read_packed(d, at, type, layout, to, data, count);
-  if (to == type->dtype) return d->backend->block_read(d, at->block, at->offset, data, at->bytes);
-  if (!at->block->map) return move_staged(d, at, type->dtype, to, data, count, false);
-  RLX_TRY(d->backend->sync(d));
+  if (layout) return read_packed(q, at, type, layout, to, data, count);
+  if (to == type->dtype) return q->device->backend->read(q, at->block, at->offset, data, at->bytes);
+  if (!at->block->map) return move_staged(q, at, type->dtype, to, data, count, false);
+  RLX_TRY(rlx_queue_sync(q));
   return rlx_convert_array(to, data, type->dtype, map_of(at), count);
 }

@@ -2,7 +2,7 @@
  *
  * It claims no node, so the runtime runs every op on the host; that proves that host execution works for all of them.
  * What is left is the part that every backend has: a device, blocks, bytes moved in and out, copies as the only steps.
- * Its blocks are host memory but are not mapped, so that whoever holds one must go through block_write and block_read
+ * Its blocks are host memory but are not mapped, so that whoever holds one must go through write and read
  * as on a GPU; and it checks every range, which a real driver would answer with a crash or with silence.
  *
  * A new backend keeps the order of this file: devices, claims, blocks, programs, the table. It holds no policy: what to
@@ -12,7 +12,7 @@
 #include "base/budget.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "device/backend.h"
+#include "device/queue.h"
 
 /* A backend's own structs begin with the common ones, so that a pointer to one is a pointer to the other. */
 typedef struct null_block {
@@ -98,29 +98,35 @@ static rlx_status null_block_create(rlx_device *d, uint64_t bytes, rlx_block **o
   return RLX_OK;
 }
 
+static rlx_status null_block_create_host(rlx_device *d, uint64_t bytes, rlx_block **out) {
+  RLX_TRY(null_block_create(d, bytes, out));
+  (*out)->map = data_of(*out);
+  return RLX_OK;
+}
+
 static void null_block_destroy(rlx_device *d, rlx_block *b) {
   (void)d;
   rlx_mem_free(b);
 }
 
-static rlx_status null_block_write(rlx_device *d, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
-  (void)d;
+static rlx_status null_write(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
+  (void)q;
   RLX_TRY(check_range("write", b, offset, bytes));
   if (bytes) memcpy(data_of(b) + offset, src, (size_t)bytes);
   return RLX_OK;
 }
 
-static rlx_status null_block_read(rlx_device *d, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
-  (void)d;
+static rlx_status null_read(rlx_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
+  (void)q;
   RLX_TRY(check_range("read", b, offset, bytes));
   if (bytes) memcpy(dst, data_of(b) + offset, (size_t)bytes);
   return RLX_OK;
 }
 
 /* Ranges of one block that meet are the caller's mistake: a GPU's copy would be undefined. */
-static rlx_status null_block_copy(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
-                                  uint64_t src_offset, uint64_t bytes) {
-  (void)d;
+static rlx_status null_copy(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
+                            uint64_t src_offset, uint64_t bytes) {
+  (void)q;
   RLX_TRY(check_range("copy to", dst, dst_offset, bytes));
   RLX_TRY(check_range("copy from", src, src_offset, bytes));
   if (bytes == 0) return RLX_OK;
@@ -131,8 +137,8 @@ static rlx_status null_block_copy(rlx_device *d, rlx_block *dst, uint64_t dst_of
   return RLX_OK;
 }
 
-static rlx_status null_block_zero(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes) {
-  (void)d;
+static rlx_status null_zero(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes) {
+  (void)q;
   RLX_TRY(check_range("zero", b, offset, bytes));
   if (bytes) memset(data_of(b) + offset, 0, (size_t)bytes);
   return RLX_OK;
@@ -143,12 +149,12 @@ static rlx_status null_block_zero(rlx_device *d, rlx_block *b, uint64_t offset, 
 static rlx_status copy_step(const rlx_bound_step *s) {
   if (s->n_in != 1 || s->n_out != 1 || s->in[0].bytes != s->out[0].bytes)
     return RLX_FAIL(RLX_INVALID, "null device: a copy has one window in and one out, of equal bytes");
-  return null_block_copy(NULL, s->out[0].block, s->out[0].offset, s->in[0].block, s->in[0].offset, s->in[0].bytes);
+  return null_copy(NULL, s->out[0].block, s->out[0].offset, s->in[0].block, s->in[0].offset, s->in[0].bytes);
 }
 
 /* A real backend works out here whatever does not change from run to run, so that a run only submits it. */
-static rlx_status null_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out) {
-  (void)d;
+static rlx_status null_program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out) {
+  (void)q;
   *out = NULL;
   for (size_t i = 0; i < desc->n_steps; i++)
     if (!desc->steps[i].copy)
@@ -162,7 +168,7 @@ static rlx_status null_program_create(rlx_device *d, const rlx_program_desc *des
 }
 
 /* Times count from 0 at `first`: they are of this run's steps. */
-static rlx_status null_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
+static rlx_status null_program_submit(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
   if (first > p->desc->n_steps || n_steps > p->desc->n_steps - first)
     return RLX_FAIL(RLX_INVALID, "null device: steps %zu to %zu of a program of %zu", first, first + n_steps,
                     p->desc->n_steps);
@@ -179,11 +185,6 @@ static rlx_status null_program_run(rlx_program *p, size_t first, size_t n_steps,
 
 static void null_program_destroy(rlx_program *p) { rlx_mem_free(p); }
 
-static rlx_status null_sync(rlx_device *d) {
-  (void)d;
-  return RLX_OK; /* every call above is done when it returns */
-}
-
 /* No layouts: layout_bytes and repack stay NULL, since no claim here wishes for one. */
 const rlx_backend rlx_backend_null = {
   .name = "null",
@@ -193,13 +194,14 @@ const rlx_backend rlx_backend_null = {
   .close = null_close,
   .claim = null_claim,
   .block_create = null_block_create,
+  .block_create_host = null_block_create_host,
   .block_destroy = null_block_destroy,
-  .block_write = null_block_write,
-  .block_read = null_block_read,
-  .block_copy = null_block_copy,
-  .block_zero = null_block_zero,
+  RLX_QUEUE_IMMEDIATE, /* every call here is done when it returns */
+  .write = null_write,
+  .read = null_read,
+  .copy = null_copy,
+  .zero = null_zero,
   .program_create = null_program_create,
-  .program_run = null_program_run,
+  .submit = null_program_submit,
   .program_destroy = null_program_destroy,
-  .sync = null_sync,
 };

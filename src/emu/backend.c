@@ -9,6 +9,7 @@
 #include "base/half.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "device/queue.h"
 #include "emu/run.h"
 #include "gpu/gpu.h"
 
@@ -28,6 +29,7 @@ typedef struct emu_step {
 } emu_step;
 
 struct rlx_program {
+  rlx_queue *queue;
   emu_device *device;
   const rlx_program_desc *desc;
   emu_step *steps;
@@ -145,18 +147,18 @@ static rlx_status block_create(rlx_device *d, uint64_t bytes, rlx_block **out) {
   return RLX_OK;
 }
 static void block_destroy(rlx_device *d, rlx_block *b) { rlx_backend_cpu.block_destroy(d, b); }
-static rlx_status block_write(rlx_device *d, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
-  return rlx_backend_cpu.block_write(d, b, offset, src, bytes);
+static rlx_status write_block(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
+  return rlx_backend_cpu.write(q, b, offset, src, bytes);
 }
-static rlx_status block_read(rlx_device *d, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
-  return rlx_backend_cpu.block_read(d, b, offset, dst, bytes);
+static rlx_status read_block(rlx_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
+  return rlx_backend_cpu.read(q, b, offset, dst, bytes);
 }
-static rlx_status block_copy(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
+static rlx_status copy_block(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
                              uint64_t src_offset, uint64_t bytes) {
-  return rlx_backend_cpu.block_copy(d, dst, dst_offset, src, src_offset, bytes);
+  return rlx_backend_cpu.copy(q, dst, dst_offset, src, src_offset, bytes);
 }
-static rlx_status block_zero(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes) {
-  return rlx_backend_cpu.block_zero(d, b, offset, bytes);
+static rlx_status zero_block(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes) {
+  return rlx_backend_cpu.zero(q, b, offset, bytes);
 }
 
 /* ---- programs ---- */
@@ -189,7 +191,7 @@ static rlx_status bind_step(const rlx_bound_step *b, emu_step *s) {
   return RLX_OK;
 }
 
-static rlx_status program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out) {
+static rlx_status program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out) {
   *out = NULL;
   rlx_program *p = rlx_new(rlx_program);
   if (p) p->steps = rlx_mem_calloc(desc->n_steps + 1, sizeof *p->steps);
@@ -197,7 +199,8 @@ static rlx_status program_create(rlx_device *d, const rlx_program_desc *desc, rl
     program_destroy(p);
     return RLX_FAIL(RLX_NO_MEMORY, "a program of %zu steps", desc->n_steps);
   }
-  p->device = (emu_device *)d;
+  p->queue = q;
+  p->device = (emu_device *)q->device;
   p->desc = desc;
   for (size_t i = 0; i < desc->n_steps; i++) {
     p->n_steps = i + 1;
@@ -244,8 +247,7 @@ static rlx_status run_step(rlx_program *p, size_t index, uint64_t draw) {
   const emu_step *s = &p->steps[index];
   const rlx_bound_step *b = &p->desc->steps[index];
   if (s->copy)
-    return block_copy(&p->device->base, b->out[0].block, b->out[0].offset, b->in[0].block, b->in[0].offset,
-                      b->in[0].bytes);
+    return copy_block(p->queue, b->out[0].block, b->out[0].offset, b->in[0].block, b->in[0].offset, b->in[0].bytes);
   uint32_t run_words[4] = {(uint32_t)draw, (uint32_t)(draw >> 32), 0, 0};
   rlx_status status = RLX_OK;
   pthread_mutex_lock(&one_group);
@@ -255,7 +257,7 @@ static rlx_status run_step(rlx_program *p, size_t index, uint64_t draw) {
   return status;
 }
 
-static rlx_status program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
+static rlx_status submit(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
   if (first > p->n_steps || n_steps > p->n_steps - first)
     return RLX_FAIL(RLX_INVALID, "emulated device: steps %zu to %zu of a program of %zu", first, first + n_steps,
                     p->n_steps);
@@ -267,11 +269,6 @@ static rlx_status program_run(rlx_program *p, size_t first, size_t n_steps, cons
     RLX_TRY_AT(run_step(p, first + i, args->draw), "node %u (%s)", (unsigned)node, rlx_node_op(p->desc->graph, node));
     if (args->end_ns) args->end_ns[i] = rlx_now_ns();
   }
-  return RLX_OK;
-}
-
-static rlx_status sync_device(rlx_device *d) {
-  (void)d;
   return RLX_OK;
 }
 
@@ -287,12 +284,12 @@ const rlx_backend rlx_backend_emu = {
   .repack = repack,
   .block_create = block_create,
   .block_destroy = block_destroy,
-  .block_write = block_write,
-  .block_read = block_read,
-  .block_copy = block_copy,
-  .block_zero = block_zero,
+  RLX_QUEUE_IMMEDIATE,
+  .write = write_block,
+  .read = read_block,
+  .copy = copy_block,
+  .zero = zero_block,
   .program_create = program_create,
-  .program_run = program_run,
+  .submit = submit,
   .program_destroy = program_destroy,
-  .sync = sync_device,
 };

@@ -36,7 +36,7 @@ static rlx_status read_window(comparison *c, const rlx_window *w, rlx_node n, rl
   rlx_bound at = rlx_instance_bound(c->e->now, w);
   uint32_t layout = w->segment == RLX_SEGMENT_WEIGHTS ? compiled->layout[n] : 0;
   RLX_TRY(new_tensor(c, type, out));
-  return out->bytes ? rlx_bound_read(c->e->session->device, &at, type, layout, type->dtype, out->data,
+  return out->bytes ? rlx_bound_read(rlx_executable_queue(c->e), &at, type, layout, type->dtype, out->data,
                                      rlx_dims_count(&type->shape))
                     : RLX_OK;
 }

@@ -62,8 +62,8 @@ static rlx_status write_all(rlx_compiled *c) {
     const rlx_weight_slot *slot = &c->slots[i];
     if (slot->kind != RLX_WEIGHT_CONSTANT) continue;
     const rlx_attrs_constant *attrs = RLX_ATTRS(constant, rlx_graph_at(c->graph, slot->node));
-    RLX_TRY_AT(rlx_bound_write(c->device, &slot->at, &slot->type, slot->layout, slot->type.dtype, attrs->data->data,
-                               rlx_dims_count(&slot->type.shape)),
+    RLX_TRY_AT(rlx_bound_write(rlx_block_pool_queue(c->blocks), &slot->at, &slot->type, slot->layout, slot->type.dtype,
+                               attrs->data->data, rlx_dims_count(&slot->type.shape)),
                "constant %u", (unsigned)slot->node);
   }
   return RLX_OK;

@@ -232,6 +232,7 @@ static void executable_free(void *object) {
   rlx_mem_free(e->sizes);
   rlx_mem_free(e->feed_staging);
   if (e->ring) rlx_block_pool_put(e->session->blocks, e->ring);
+  if (e->download) e->session->device->backend->block_destroy(e->session->device, e->download);
   rlx_profile_destroy(e->profile);
   rlx_compiled_release(e->compiled);
   rlx_compile_key_deinit(&e->key);
@@ -349,6 +350,8 @@ rlx_status rlx_executable_clone(const rlx_executable *e, rlx_executable **out) {
 void rlx_executable_destroy(rlx_executable *e) {
   if (e) rlx_lock_end(&e->lock);
 }
+
+rlx_queue *rlx_executable_queue(const rlx_executable *e) { return rlx_session_queue(e->states->session); }
 
 uint64_t rlx_executable_host_bytes(const rlx_executable *e) {
   uint64_t bytes = sizeof *e + e->n_leaves * sizeof *e->leaves + e->n_results * sizeof *e->results;

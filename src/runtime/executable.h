@@ -59,7 +59,8 @@ struct rlx_executable {
   rlx_instance *now;                   /* NULL until there is one */
   rlx_compiled *compiled;              /* likewise; of `now`, or without memory yet */
   unsigned char *feed_staging;         /* where feeds read what others write; else NULL */
-  rlx_block *ring;                     /* outputs of runs that were sent (repeat.c); NULL until needed */
+  rlx_block *ring;                     /* outputs of runs that are not waited for (repeat.c); NULL until needed */
+  rlx_block *download;                 /* host memory for outputs of a run in flight (async.c); likewise */
   uint64_t mark;
   atomic_uint_least64_t draw;
   rlx_watch watch;
@@ -82,6 +83,9 @@ void rlx_look_away(const rlx_executable *e);
 rlx_status rlx_compile_sharing(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options,
                                rlx_scratch *scratch, rlx_executable **out);
 
+/* Where its work is submitted: the queue of its states, so that all who use them are in order. */
+rlx_queue *rlx_executable_queue(const rlx_executable *e);
+
 /* Of the host, without instances and what was compiled. */
 uint64_t rlx_executable_host_bytes(const rlx_executable *e);
 
@@ -99,13 +103,15 @@ rlx_status rlx_values_upload(rlx_executable *e); /* what is held or bound, into 
 rlx_status rlx_result_room(const rlx_executable *e, uint32_t output, rlx_tensor *out);
 rlx_status rlx_result_read(rlx_executable *e, uint32_t output, const rlx_tensor *out);
 rlx_status rlx_results_download(rlx_executable *e); /* into bound memory */
+/* Where an output lies, with so many bytes as stored; NULL: it is a weight that is packed. */
+const rlx_arena_entry *rlx_result_entry(const rlx_executable *e, uint32_t output, size_t bytes);
 
 /* feed.c */
 rlx_status rlx_feeds_prepare(rlx_executable *e);
 rlx_status rlx_feeds_run(rlx_executable *e);
 /* Where no feed needs the host: and by copies behind a run that was sent. */
-bool rlx_feeds_can_send(const rlx_executable *e);
-rlx_status rlx_feeds_send(rlx_executable *e);
+bool rlx_feeds_can_submit(const rlx_executable *e);
+rlx_status rlx_feeds_submit(rlx_executable *e);
 
 /* run.c: the steps of the current instance, which is ready. */
 typedef struct rlx_step_visitor {
@@ -116,14 +122,20 @@ typedef struct rlx_step_visitor {
 rlx_status rlx_steps_run(rlx_executable *e, const rlx_step_visitor *visitor);
 /* The same without waiting, where nothing has to be seen on the way: rlx_steps_settle waits, whatever has failed since, and
  * passes the status on, or says what it found. */
-bool rlx_steps_can_send(const rlx_executable *e);
-rlx_status rlx_steps_send(rlx_executable *e);
+bool rlx_steps_can_submit(const rlx_executable *e);
+rlx_status rlx_steps_submit(rlx_executable *e);
 rlx_status rlx_steps_settle(rlx_executable *e, rlx_status s);
 /* Names that a call wants to read: outputs of the graph, each once. */
 rlx_status rlx_outputs_check(rlx_executable *e, const char *call, const rlx_named_tensor *outputs, size_t n);
 /* Everything before the steps. While it holds, weights that the run reads cannot be set: rlx_run_end, unless it failed. */
 rlx_status rlx_run_begin(rlx_executable *e);
 void rlx_run_end(rlx_executable *e);
+/* rlx_run in two parts: inputs written and outputs described; then the run, its outputs and the feeds. */
+rlx_status rlx_run_prepare(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
+                           rlx_named_tensor *outputs, size_t n_outputs);
+rlx_status rlx_run_prepared(rlx_executable *e, const rlx_named_tensor *outputs, size_t n_outputs);
+/* Names the steps that ran, for a failure that was found only by waiting. */
+rlx_status rlx_steps_frame(const rlx_executable *e, rlx_status s);
 /* A run from begin to end. */
 rlx_status rlx_run_whole(rlx_executable *e, const rlx_step_visitor *visitor);
 

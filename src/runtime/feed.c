@@ -112,7 +112,7 @@ static bool feed_path(const rlx_executable *e, const rlx_leaf *l, const rlx_aren
   return *to != NULL;
 }
 
-bool rlx_feeds_can_send(const rlx_executable *e) {
+bool rlx_feeds_can_submit(const rlx_executable *e) {
   const rlx_arena_entry *from, *to;
   if (e->feed_staging) return false;
   for (size_t i = 0; i < e->n_leaves; i++)
@@ -121,8 +121,8 @@ bool rlx_feeds_can_send(const rlx_executable *e) {
   return true;
 }
 
-rlx_status rlx_feeds_send(rlx_executable *e) {
-  rlx_device *d = e->session->device;
+rlx_status rlx_feeds_submit(rlx_executable *e) {
+  rlx_queue *q = rlx_executable_queue(e);
   const rlx_arena_entry *from, *to;
   for (size_t i = 0; i < e->n_leaves; i++) {
     rlx_leaf *l = &e->leaves[i];
@@ -130,9 +130,8 @@ rlx_status rlx_feeds_send(rlx_executable *e) {
     l->has_value = true;
     if (!feed_path(e, l, &from, &to) || !to->at.bytes) continue;
     if (from->at.block == to->at.block && from->at.offset == to->at.offset) continue;
-    RLX_TRY_AT(
-      d->backend->block_copy_behind(d, to->at.block, to->at.offset, from->at.block, from->at.offset, to->at.bytes),
-      "feeding '%s'", l->name);
+    RLX_TRY_AT(q->device->backend->copy(q, to->at.block, to->at.offset, from->at.block, from->at.offset, to->at.bytes),
+               "feeding '%s'", l->name);
   }
   return RLX_OK;
 }

@@ -99,41 +99,40 @@ static bool goes_in_pieces(const rlx_host_value *v) {
   return v->at.bytes > PIECE_BYTES && !v->layout && v->tensor.dtype != RLX_BOOL; /* a bool is checked on its way */
 }
 
-static rlx_status move_pieces(rlx_device *d, const rlx_host_value *v, const rlx_type *type, bool reads) {
-  RLX_TRY(rlx_bound_check(d, &v->at, type, v->layout));
+static rlx_status move_pieces(rlx_queue *q, const rlx_host_value *v, const rlx_type *type, bool reads) {
+  RLX_TRY(rlx_bound_check(q->device, &v->at, type, v->layout));
   for (uint64_t at = 0, n; at < v->at.bytes; at += n) {
     n = v->at.bytes - at < PIECE_BYTES ? v->at.bytes - at : PIECE_BYTES;
     char *data = (char *)v->tensor.data + at;
     if (at && rlx_budget_stops()) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
-    RLX_TRY(reads ? d->backend->block_read(d, v->at.block, v->at.offset + at, data, n)
-                  : d->backend->block_write(d, v->at.block, v->at.offset + at, data, n));
+    RLX_TRY(reads ? q->device->backend->read(q, v->at.block, v->at.offset + at, data, n)
+                  : q->device->backend->write(q, v->at.block, v->at.offset + at, data, n));
   }
   return RLX_OK;
 }
 
-static rlx_status read_value(rlx_device *d, const rlx_host_value *v) {
+static rlx_status read_value(rlx_queue *q, const rlx_host_value *v) {
   rlx_type type = {v->tensor.dtype, v->tensor.shape};
-  if (goes_in_pieces(v)) return move_pieces(d, v, &type, true);
-  return rlx_bound_read(d, &v->at, &type, v->layout, type.dtype, v->tensor.data, rlx_dims_count(&type.shape));
+  if (goes_in_pieces(v)) return move_pieces(q, v, &type, true);
+  return rlx_bound_read(q, &v->at, &type, v->layout, type.dtype, v->tensor.data, rlx_dims_count(&type.shape));
 }
 
-static rlx_status write_value(rlx_device *d, const rlx_host_value *v) {
+static rlx_status write_value(rlx_queue *q, const rlx_host_value *v) {
   rlx_type type = {v->tensor.dtype, v->tensor.shape};
   if (!v->at.block) return RLX_OK; /* a result that nobody needs */
-  if (goes_in_pieces(v)) return move_pieces(d, v, &type, false);
-  return rlx_bound_write(d, &v->at, &type, 0, type.dtype, v->tensor.data, rlx_dims_count(&type.shape));
+  if (goes_in_pieces(v)) return move_pieces(q, v, &type, false);
+  return rlx_bound_write(q, &v->at, &type, 0, type.dtype, v->tensor.data, rlx_dims_count(&type.shape));
 }
 
 rlx_status rlx_host_run_step(rlx_instance *i, size_t step, const rlx_eval_context *ctx) {
   const rlx_step *s = &i->compiled->plan->steps[step];
   rlx_host_step *h = &i->host_steps[step];
-  rlx_device *d = i->session->device;
   for (uint32_t k = 0; k < s->n_in; k++)
-    if (h->in[k].staged) RLX_TRY(read_value(d, &h->in[k]));
+    if (h->in[k].staged) RLX_TRY(read_value(i->queue, &h->in[k]));
   rlx_status status =
     rlx_eval_step(i->compiled->graph, s->nodes, s->n_out, ctx, h->in_tensors, h->out_tensors, &i->step_memory);
   rlx_bump_reset(&i->step_memory);
   for (uint32_t k = 0; k < s->n_out && !status; k++)
-    if (h->out[k].staged) status = write_value(d, &h->out[k]);
+    if (h->out[k].staged) status = write_value(i->queue, &h->out[k]);
   return status;
 }

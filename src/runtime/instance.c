@@ -19,6 +19,7 @@ static void unbind(rlx_instance *i) {
 void rlx_instance_destroy(rlx_instance *i) {
   if (!i) return;
   unbind(i);
+  if (i->queue != rlx_session_queue(i->session)) (void)rlx_queue_sync(i->queue); /* its scratch goes to another queue */
   rlx_bump_deinit(&i->step_memory);
   if (i->scratch) rlx_scratch_forget_owner(i->scratch, i);
   rlx_arena_destroy(i->arena);
@@ -132,6 +133,7 @@ static rlx_status fill(rlx_instance *i) {
   rlx_status s = rlx_arena_create_in(i->session->device, i->session->blocks, i->scratch, p->scratch, p->n_scratch,
                                      rlx_graph_size(i->compiled->graph), &i->arena);
   if (!s) rlx_arena_set_serial(i->arena, i->compiled->graph->serial);
+  if (!s) rlx_arena_set_queue(i->arena, i->queue);
   s = rlx_budget_end(&meter, s);
   i->bytes = sizeof *i + (meter.taken > 0 ? (uint64_t)meter.taken : 0);
   i->generation = rlx_scratch_generation(i->scratch);
@@ -148,6 +150,7 @@ rlx_status rlx_instance_create(rlx_session *s, rlx_compiled *c, rlx_weights *w, 
   i->weights = rlx_weights_retain(w);
   i->states = rlx_states_retain(st);
   i->scratch = rlx_scratch_retain(scratch);
+  i->queue = rlx_session_queue(st->session);
   rlx_status status = fill(i);
   if (status) rlx_instance_destroy(i);
   else *out = i;
@@ -184,7 +187,6 @@ static rlx_status bind_step(rlx_instance *i, size_t step, rlx_bound_step *to) {
 
 static rlx_status make_program(rlx_instance *i) {
   const rlx_compiled *c = i->compiled;
-  rlx_device *d = i->session->device;
   if (!c->n_device_steps) return RLX_OK;
   i->device_steps = rlx_bump_array(&i->bump, rlx_bound_step, c->n_device_steps);
   if (!i->device_steps) return RLX_FAIL(RLX_NO_MEMORY, "%zu steps", c->n_device_steps);
@@ -193,7 +195,7 @@ static rlx_status make_program(rlx_instance *i) {
     if (!c->plan->steps[k].host) RLX_TRY(bind_step(i, k, &i->device_steps[next++]));
   i->desc = (rlx_program_desc){
     .graph = c->graph, .steps = i->device_steps, .n_steps = c->n_device_steps, .switches = c->key.switches};
-  return d->backend->program_create(d, &i->desc, &i->program);
+  return i->queue->device->backend->program_create(i->queue, &i->desc, &i->program);
 }
 
 static rlx_status bind(rlx_instance *i) {
@@ -273,9 +275,12 @@ rlx_status rlx_instance_ready(rlx_instance *i, const rlx_watch *watch) {
   uint64_t generation = atomic_load_explicit(&i->weights->generation, memory_order_acquire);
   if (i->ready_generation != generation) {
     RLX_TRY(load_weights(i, watch));
+    RLX_TRY(rlx_queue_follow(i->queue, rlx_session_queue(i->weights->session)));
     i->ready_generation = generation;
   }
-  return i->is_bound ? RLX_OK : bind(i);
+  if (i->is_bound) return RLX_OK;
+  RLX_TRY(rlx_queue_follow(i->queue, rlx_session_queue(i->session))); /* constants */
+  return bind(i);
 }
 
 void rlx_instance_begin_reading(rlx_instance *i) {

@@ -33,6 +33,7 @@ typedef struct rlx_instance {
   rlx_weights *weights;
   rlx_states *states;
   rlx_scratch *scratch;
+  rlx_queue *queue;    /* of the session whose states it has: all that use one set of states are in order */
   uint64_t generation; /* of the scratch when the places were noted */
   rlx_arena *arena;
   rlx_weight_hold *holds; /* by slot; constants have none */

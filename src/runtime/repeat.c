@@ -1,10 +1,10 @@
 /* Repeating: many runs in a row, each fed by the one before, and the outputs of all of them.
  *
- * A device with a queue of its own is not waited for between the runs. What a run puts out is copied, behind it and inside the
- * device, to a place of its own in a ring, before the feeds and the next run come; the host reads the ring when it is full
- * and at the end. So many runs cost one wait. Where something has to happen on the host between two runs (steps that it
- * computes, feeds that cross each other, someone who watches), and on devices that compute in the caller's thread, each run is
- * waited for and read as if it were the only one. */
+ * A device with an asynchronous queue is not waited for between the runs. The outputs of a run are copied inside the
+ * device to their own place in a ring, after the run and before the feeds and the next run; the host reads the ring when
+ * it is full and at the end. Many runs then cost one wait. Each run is waited for and read by itself where the host has
+ * work between two runs (steps that it computes, feeds that need staging, a watch), and on devices that compute in the
+ * calling thread. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -63,24 +63,18 @@ static rlx_status run_one(const repeating *r, uint32_t i) {
   return rlx_feeds_run(e);
 }
 
-static rlx_status run_locked(const repeating *r) {
+static rlx_status run_each(const repeating *r) {
   for (uint32_t i = 0; i < r->times; i++)
     RLX_TRY_AT(run_one(r, i), "run %u of %u", (unsigned)i + 1, (unsigned)r->times);
   return RLX_OK;
 }
 
-/* ---- one behind the other ---- */
+/* ---- not waited for ---- */
 
-static const rlx_arena_entry *entry_of(const repeating *r, const taken *t) {
-  return rlx_arena_get(r->e->now->arena, r->e->results[t->output].here);
-}
-
-static bool can_send(const repeating *r) {
-  if (!rlx_steps_can_send(r->e) || !rlx_feeds_can_send(r->e)) return false;
-  for (size_t k = 0; k < r->n; k++) {
-    const rlx_arena_entry *at = entry_of(r, &r->outputs[k]);
-    if (!at || at->layout || at->at.bytes != r->outputs[k].bytes) return false; /* a weight, packed */
-  }
+static bool can_submit(const repeating *r) {
+  if (!rlx_steps_can_submit(r->e) || !rlx_feeds_can_submit(r->e)) return false;
+  for (size_t k = 0; k < r->n; k++)
+    if (!rlx_result_entry(r->e, r->outputs[k].output, r->outputs[k].bytes)) return false;
   return true;
 }
 
@@ -105,31 +99,30 @@ static rlx_status make_ring(repeating *r) {
   return RLX_OK;
 }
 
-static rlx_status send_one(const repeating *r, uint32_t i) {
+static rlx_status submit_one(const repeating *r, uint32_t i) {
   rlx_executable *e = r->e;
-  rlx_device *d = e->session->device;
-  RLX_TRY(rlx_steps_send(e));
+  rlx_queue *q = rlx_executable_queue(e);
+  RLX_TRY(rlx_steps_submit(e));
   for (size_t k = 0; k < r->n; k++) {
     const taken *t = &r->outputs[k];
-    const rlx_bound *from = &entry_of(r, t)->at;
+    const rlx_bound *from = &rlx_result_entry(e, t->output, t->bytes)->at;
     if (t->bytes)
-      RLX_TRY(d->backend->block_copy_behind(d, e->ring, i % r->places * r->place + t->offset, from->block, from->offset,
-                                            t->bytes));
+      RLX_TRY(q->device->backend->copy(q, e->ring, i % r->places * r->place + t->offset, from->block, from->offset,
+                                       t->bytes));
   }
   atomic_fetch_add_explicit(&e->draw, 1, memory_order_relaxed);
-  return rlx_feeds_send(e);
+  return rlx_feeds_submit(e);
 }
 
-/* Runs first .. last - 1 are in the ring. Memory that the host sees must be waited for; else reading waits. */
+/* Runs first .. last - 1 are in the ring; reading waits for them. */
 static rlx_status read_ring(const repeating *r, uint32_t first, uint32_t last) {
-  rlx_device *d = r->e->session->device;
-  if (d->info.is_mapped) RLX_TRY(d->backend->sync(d));
-  if (!r->place || !r->e->ring) return RLX_OK;
+  rlx_queue *q = rlx_executable_queue(r->e);
+  if (!r->place || !r->e->ring) return rlx_queue_sync(q);
   const size_t bytes = (size_t)r->place * (last - first);
   const bool is_direct = r->n == 1;
   unsigned char *all = is_direct ? r->outputs[0].all + first * r->place : rlx_mem_alloc(bytes);
   if (!all) return RLX_FAIL(RLX_NO_MEMORY, "%zu bytes of outputs", bytes);
-  rlx_status s = d->backend->block_read(d, r->e->ring, 0, all, bytes);
+  rlx_status s = q->device->backend->read(q, r->e->ring, 0, all, bytes);
   for (size_t k = 0; !s && !is_direct && k < r->n; k++) {
     const taken *t = &r->outputs[k];
     for (uint32_t i = first; t->bytes && i < last; i++)
@@ -140,9 +133,9 @@ static rlx_status read_ring(const repeating *r, uint32_t first, uint32_t last) {
 }
 
 /* *done counts the runs that are known to be over. */
-static rlx_status send_all(const repeating *r, uint32_t *done) {
+static rlx_status submit_all(const repeating *r, uint32_t *done) {
   for (uint32_t i = 0; i < r->times; i++) {
-    RLX_TRY(send_one(r, i));
+    RLX_TRY(submit_one(r, i));
     if ((i + 1) % r->places && i + 1 < r->times) continue;
     RLX_TRY(read_ring(r, *done, i + 1));
     *done = i + 1;
@@ -150,21 +143,21 @@ static rlx_status send_all(const repeating *r, uint32_t *done) {
   return RLX_OK;
 }
 
-static rlx_status send_and_settle(repeating *r) {
+static rlx_status submit_and_settle(repeating *r) {
   rlx_executable *e = r->e;
   uint32_t done = 0;
   RLX_TRY(make_ring(r));
   e->now->has_run = false;
-  rlx_status s = rlx_steps_settle(e, send_all(r, &done));
+  rlx_status s = rlx_steps_settle(e, submit_all(r, &done));
   if (s && done < r->times) return rlx_fail_frame(s, "runs %u to %u", (unsigned)done + 1, (unsigned)r->times);
   if (s) return s;
   e->now->has_run = true;
   return rlx_results_download(e);
 }
 
-static rlx_status run_behind(repeating *r) {
+static rlx_status run_submitted(repeating *r) {
   RLX_TRY(rlx_run_begin(r->e));
-  rlx_status s = send_and_settle(r);
+  rlx_status s = submit_and_settle(r);
   rlx_run_end(r->e);
   return s;
 }
@@ -181,7 +174,7 @@ static rlx_status repeat(rlx_executable *e, uint32_t times, rlx_named_tensor *ou
   if (n > 4 && !(r.outputs = rlx_mem_calloc(n, sizeof *r.outputs))) return RLX_FAIL(RLX_NO_MEMORY, "%zu outputs", n);
   rlx_status s = RLX_OK;
   for (size_t k = 0; k < n && !s; k++) s = describe_one(&r, &outputs[k], &r.outputs[k]);
-  if (!s) s = can_send(&r) ? run_behind(&r) : run_locked(&r);
+  if (!s) s = can_submit(&r) ? run_submitted(&r) : run_each(&r);
   if (r.outputs != on_stack) rlx_mem_free(r.outputs);
   return s;
 }

@@ -1,12 +1,12 @@
-/* Running: values in, stretches of steps on the device and on the host in turn, values out.
+/* Running: values in, spans of steps on the device and on the host, values out.
  *
- * A run with bound buffers looks nothing up and allocates nothing: what can be worked out before has been. A visitor (to
- * observe, to compare) makes the steps run one by one and sees each before and after; it is the slow way, for people who
- * want to look.
+ * A run with bound buffers looks nothing up and allocates nothing: all of that was done when the instance was bound. A
+ * visitor (to observe, to compare) makes the steps run one by one and sees each before and after; it is slow, and meant
+ * for inspection.
  *
- * Where nobody looks and the host has no steps of its own, the device need not be waited for before what it computed is asked
- * for: the run is sent, and whoever reads the outputs waits for both at once (and repeat.c sends many). A run that fails or is stopped leaves outputs undefined and states perhaps half updated; the executable can
- * be run again. */
+ * Where nothing has to be seen on the way and the host has no steps, the run is submitted and not waited for: the wait
+ * comes with the reading of the outputs (here), after many runs (repeat.c), or when the caller asks (async.c). A run that
+ * fails or is stopped leaves outputs undefined and states perhaps half updated; the executable can be run again. */
 #include "base/budget.h"
 #include "base/log.h"
 #include "runtime/executable.h"
@@ -25,7 +25,7 @@ typedef struct runner {
 static rlx_status run_device(runner *r, size_t first, size_t n, size_t program_first) {
   r->args.begin_ns = r->begin_ns ? r->begin_ns + first : NULL;
   r->args.end_ns = r->end_ns ? r->end_ns + first : NULL;
-  return r->i->session->device->backend->program_run(r->i->program, program_first, n, &r->args);
+  return r->i->queue->device->backend->submit(r->i->program, program_first, n, &r->args);
 }
 
 static rlx_status run_host_step(runner *r, size_t step) {
@@ -41,8 +41,7 @@ static rlx_status run_host_step(runner *r, size_t step) {
 
 static rlx_status run_span(runner *r, const rlx_span *s) {
   if (!s->host) return run_device(r, s->first, s->n, s->program_first);
-  rlx_device *d = r->i->session->device;
-  RLX_TRY(d->backend->sync(d)); /* the host is about to look */
+  RLX_TRY(rlx_queue_sync(r->i->queue)); /* the host is about to read */
   for (size_t k = 0; k < s->n; k++) RLX_TRY(run_host_step(r, s->first + k));
   return RLX_OK;
 }
@@ -58,13 +57,26 @@ static rlx_status visit_span(runner *r, const rlx_span *s) {
   return RLX_OK;
 }
 
+/* Names the steps that ran, where the failure was found only by waiting. */
+rlx_status rlx_steps_frame(const rlx_executable *e, rlx_status s) {
+  const rlx_compiled *c = e->now->compiled;
+  if (s != RLX_DEVICE_LOST || !c->plan->n_steps) return s;
+  rlx_node a = c->plan->steps[0].node, b = c->plan->steps[c->plan->n_steps - 1].node;
+  return rlx_fail_frame(s, "nodes %u (%s) to %u (%s)", (unsigned)a, rlx_node_op(c->graph, a), (unsigned)b,
+                        rlx_node_op(c->graph, b));
+}
+
 rlx_status rlx_steps_run(rlx_executable *e, const rlx_step_visitor *visitor) {
   const rlx_compiled *c = e->now->compiled;
   const rlx_watch *w = &e->watch;
   uint64_t draw = atomic_load_explicit(&e->draw, memory_order_relaxed);
   runner r = {.e = e,
               .i = e->now,
-              .args = {.draw = draw, .pool = e->session->threads, .cancel = w->cancel, .cancel_user = w->user},
+              .args = {.draw = draw,
+                       .pool = e->session->threads,
+                       .is_stoppable = rlx_budget_is_watched(),
+                       .cancel = w->cancel,
+                       .cancel_user = w->user},
               .host = {.draw = draw, .cancel = w->cancel, .cancel_user = w->user},
               .visitor = visitor};
   if (e->profile) {
@@ -76,34 +88,33 @@ rlx_status rlx_steps_run(rlx_executable *e, const rlx_step_visitor *visitor) {
     RLX_TRY(visitor ? visit_span(&r, s) : run_span(&r, s));
     if (w->progress) w->progress(w->user, "run", s->first + s->n, c->plan->n_steps);
   }
-  rlx_device *d = e->session->device;
-  RLX_TRY(d->backend->sync(d));
+  rlx_status done = rlx_queue_sync(rlx_executable_queue(e));
+  if (done) return rlx_steps_frame(e, done);
   if (e->profile) rlx_profile_end(e->profile);
   return RLX_OK;
 }
 
 /* ---- without waiting ---- */
 
-bool rlx_steps_can_send(const rlx_executable *e) {
+bool rlx_steps_can_submit(const rlx_executable *e) {
   const rlx_compiled *c = e->now->compiled;
-  if (!e->session->device->backend->block_copy_behind || e->observe || e->profile) return false;
+  if (!rlx_queue_is_async(rlx_executable_queue(e)) || e->observe || e->profile) return false;
   if (e->watch.cancel || e->watch.progress) return false;
   for (size_t k = 0; k < c->n_spans; k++)
     if (c->spans[k].host) return false;
   return true;
 }
 
-rlx_status rlx_steps_send(rlx_executable *e) {
+rlx_status rlx_steps_submit(rlx_executable *e) {
   const rlx_compiled *c = e->now->compiled;
-  runner r = {.e = e, .i = e->now, .args = {.pool = e->session->threads, .ahead = true}};
+  runner r = {.e = e, .i = e->now, .args = {.pool = e->session->threads}};
   r.args.draw = atomic_load_explicit(&e->draw, memory_order_relaxed);
   for (size_t k = 0; k < c->n_spans; k++) RLX_TRY(run_span(&r, &c->spans[k]));
   return RLX_OK;
 }
 
 rlx_status rlx_steps_settle(rlx_executable *e, rlx_status s) {
-  rlx_device *d = e->session->device;
-  rlx_status done = s == RLX_DEVICE_LOST ? RLX_OK : d->backend->sync(d);
+  rlx_status done = s == RLX_DEVICE_LOST ? RLX_OK : rlx_queue_sync(rlx_executable_queue(e));
   return done ? done : s;
 }
 
@@ -127,7 +138,8 @@ static rlx_status show(void *user, size_t step) {
     rlx_bump_reset(&o->memory);
     value.data = rlx_bump_alloc(&o->memory, value.bytes, 1);
     if (!value.data) return RLX_FAIL(RLX_NO_MEMORY, "observing %zu bytes", value.bytes);
-    RLX_TRY(rlx_bound_read(o->e->session->device, &at, type, 0, type->dtype, value.data, rlx_dims_count(&type->shape)));
+    RLX_TRY(
+      rlx_bound_read(rlx_executable_queue(o->e), &at, type, 0, type->dtype, value.data, rlx_dims_count(&type->shape)));
     o->e->observe(o->e->observe_user, rlx_node_of(c->graph, s->nodes[k]), &value);
   }
   return RLX_OK;
@@ -170,15 +182,6 @@ static rlx_status run_steps(rlx_executable *e, const rlx_step_visitor *visitor) 
   return s;
 }
 
-/* Names what ran, where the failure came to light only when the outputs were read. */
-static rlx_status frame_steps(const rlx_executable *e, rlx_status s) {
-  const rlx_compiled *c = e->now->compiled;
-  if (s != RLX_DEVICE_LOST || !c->plan->n_steps) return s;
-  rlx_node a = c->plan->steps[0].node, b = c->plan->steps[c->plan->n_steps - 1].node;
-  return rlx_fail_frame(s, "nodes %u (%s) to %u (%s)", (unsigned)a, rlx_node_op(c->graph, a), (unsigned)b,
-                        rlx_node_op(c->graph, b));
-}
-
 /* The outputs, into bound memory and where the call wants them. */
 static rlx_status take_outputs(rlx_executable *e, const rlx_named_tensor *outputs, size_t n) {
   RLX_TRY(rlx_results_download(e));
@@ -190,14 +193,14 @@ static rlx_status take_outputs(rlx_executable *e, const rlx_named_tensor *output
 static bool is_sent(const rlx_executable *e, const rlx_step_visitor *visitor, size_t n_outputs) {
   bool reads = n_outputs > 0;
   for (size_t i = 0; i < e->n_results && !reads; i++) reads = e->results[i].bound != NULL;
-  return reads && !visitor && !e->session->device->info.is_mapped && rlx_steps_can_send(e);
+  return reads && !visitor && !e->session->device->info.is_mapped && rlx_steps_can_submit(e);
 }
 
 static rlx_status run_prepared(rlx_executable *e, const rlx_step_visitor *visitor, const rlx_named_tensor *outputs,
                                size_t n_outputs) {
   e->now->has_run = false;
   const bool sent = is_sent(e, visitor, n_outputs);
-  rlx_status s = sent ? rlx_steps_send(e) : run_steps(e, visitor);
+  rlx_status s = sent ? rlx_steps_submit(e) : run_steps(e, visitor);
   const bool failed = s != RLX_OK; /* and has said where */
   if (!s) {
     e->now->has_run = true;
@@ -206,7 +209,7 @@ static rlx_status run_prepared(rlx_executable *e, const rlx_step_visitor *visito
   }
   if (sent) s = rlx_steps_settle(e, s);
   if (sent && s) e->now->has_run = false;
-  return sent && s && !failed ? frame_steps(e, s) : s;
+  return sent && s && !failed ? rlx_steps_frame(e, s) : s;
 }
 
 static rlx_status run_whole(rlx_executable *e, const rlx_step_visitor *visitor, const rlx_named_tensor *outputs,
@@ -268,14 +271,17 @@ static rlx_status describe_outputs(rlx_executable *e, rlx_named_tensor *outputs,
   return RLX_OK;
 }
 
-static rlx_status run_named(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
-                            rlx_named_tensor *outputs, size_t n_outputs) {
+rlx_status rlx_run_prepare(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
+                           rlx_named_tensor *outputs, size_t n_outputs) {
   RLX_TRY(check_inputs(e, inputs, n_inputs));
   RLX_TRY(rlx_outputs_check(e, "rlx_run", outputs, n_outputs));
   for (size_t i = 0; i < n_inputs; i++)
     RLX_TRY(rlx_value_write(e, rlx_leaf_find(e, inputs[i].name), &inputs[i].tensor));
   RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
-  RLX_TRY(describe_outputs(e, outputs, n_outputs));
+  return describe_outputs(e, outputs, n_outputs);
+}
+
+rlx_status rlx_run_prepared(rlx_executable *e, const rlx_named_tensor *outputs, size_t n_outputs) {
   RLX_TRY(run_whole(e, NULL, outputs, n_outputs));
   return rlx_feeds_run(e);
 }
@@ -283,6 +289,7 @@ static rlx_status run_named(rlx_executable *e, const rlx_named_tensor *inputs, s
 rlx_status rlx_run(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs, rlx_named_tensor *outputs,
                    size_t n_outputs) {
   RLX_TRY(rlx_enter(e, "rlx_run"));
-  rlx_status s = run_named(e, inputs, n_inputs, outputs, n_outputs);
+  rlx_status s = rlx_run_prepare(e, inputs, n_inputs, outputs, n_outputs);
+  if (!s) s = rlx_run_prepared(e, outputs, n_outputs);
   return rlx_leave(e, s);
 }

@@ -22,6 +22,7 @@ rlx_status rlx_mutex_init(pthread_mutex_t *lock, bool recursive) {
 static void session_free(rlx_session *s) {
   for (size_t i = 0; i < s->compiled.n; i++) rlx_compiled_release(s->compiled.v[i]);
   rlx_array_deinit(&s->compiled);
+  rlx_worker_destroy(s->worker);
   rlx_block_pool_release(s->blocks);
   rlx_pool_destroy(s->threads);
   rlx_device_release(s->device);
@@ -59,6 +60,7 @@ void rlx_session_release(rlx_session *s) {
 static rlx_status session_fill(rlx_session *s, const rlx_session_desc *d) {
   RLX_TRY(rlx_device_acquire(d->device, &s->device));
   RLX_TRY(rlx_pool_create(d->n_threads, &s->threads));
+  RLX_TRY(rlx_worker_create(&s->worker));
   uint64_t cap = d->no_pool ? 0 : d->pool_bytes ? d->pool_bytes : DEFAULT_POOL_BYTES;
   s->limits = d->limits;
   RLX_TRY(rlx_block_pool_create(s->device, cap, &s->blocks));

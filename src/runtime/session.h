@@ -14,6 +14,7 @@
 #include "device/block_pool.h"
 #include "device/registry.h"
 #include "runtime/cache.h"
+#include "runtime/worker.h"
 
 typedef struct rlx_compiled rlx_compiled; /* compiled.h */
 
@@ -22,6 +23,7 @@ struct rlx_session {
   uint32_t process; /* that made it */
   rlx_device *device;
   rlx_pool *threads;
+  rlx_worker *worker; /* of runs that are not waited for */
   rlx_block_pool *blocks;
   rlx_limits limits;
   rlx_mem_source *source; /* of its memory; NULL: the heap */
@@ -37,6 +39,9 @@ struct rlx_session {
 void rlx_session_begin(const rlx_session *s, rlx_budget *b, const char *call, uint64_t work, const rlx_watch *watch);
 rlx_session *rlx_session_retain(rlx_session *s);
 void rlx_session_release(rlx_session *s); /* NULL is fine */
+
+/* Where its work is submitted. */
+static inline rlx_queue *rlx_session_queue(const rlx_session *s) { return rlx_block_pool_queue(s->blocks); }
 
 /* RLX_INVALID in a child of the process that made it. */
 rlx_status rlx_session_check(const rlx_session *s, const char *call);

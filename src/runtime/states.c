@@ -68,8 +68,8 @@ bool rlx_states_has(rlx_states *st, const char *name, const rlx_type *type) {
 }
 
 rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e) {
-  rlx_device *d = st->session->device;
-  RLX_TRY_AT(d->backend->block_zero(d, e->block, 0, e->bytes), "state '%s'", e->name);
+  rlx_queue *q = rlx_session_queue(st->session);
+  RLX_TRY_AT(q->device->backend->zero(q, e->block, 0, e->bytes), "state '%s'", e->name);
   return RLX_OK;
 }
 

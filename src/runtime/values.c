@@ -105,7 +105,7 @@ static rlx_status write_state(rlx_executable *e, rlx_leaf *l, const rlx_tensor *
   rlx_type type = {rlx_graph_at(e->key.graph, l->node)->type.dtype, v->shape};
   rlx_bound at;
   RLX_TRY(state_at(e, l, &type, &at));
-  RLX_TRY_AT(rlx_bound_write(e->session->device, &at, &type, 0, v->dtype, v->data, rlx_dims_count(&v->shape)),
+  RLX_TRY_AT(rlx_bound_write(rlx_executable_queue(e), &at, &type, 0, v->dtype, v->data, rlx_dims_count(&v->shape)),
              "state '%s'", l->name);
   l->is_dirty = true;
   return RLX_OK;
@@ -225,7 +225,7 @@ static rlx_status read_leaf(rlx_executable *e, const rlx_leaf *l, rlx_tensor *ou
   if (l->op == RLX_OP_param) return rlx_weights_read(e->weights, l->name, out->dtype, out->data, count);
   rlx_bound at;
   RLX_TRY(state_at(e, l, &type, &at));
-  return rlx_bound_read(e->session->device, &at, &type, 0, out->dtype, out->data, count);
+  return rlx_bound_read(rlx_executable_queue(e), &at, &type, 0, out->dtype, out->data, count);
 }
 
 rlx_status rlx_executable_read(rlx_executable *e, const char *name, rlx_tensor *out) {
@@ -264,6 +264,11 @@ rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rl
 }
 
 /* ---- the caller's own memory ---- */
+
+const rlx_arena_entry *rlx_result_entry(const rlx_executable *e, uint32_t output, size_t bytes) {
+  const rlx_arena_entry *at = rlx_arena_get(e->now->arena, e->results[output].here);
+  return at && !at->layout && at->at.bytes == bytes ? at : NULL;
+}
 
 rlx_status rlx_results_download(rlx_executable *e) {
   for (uint32_t i = 0; i < e->n_results; i++) {

@@ -77,14 +77,14 @@ rlx_weight_copy *rlx_weight_filled(const rlx_weight *weight) {
 /* The value of one copy into another, by way of plain host memory. */
 static rlx_status copy_convert(rlx_weights *w, const rlx_weight *weight, const rlx_weight_copy *from,
                                const rlx_weight_copy *to) {
-  rlx_device *d = w->session->device;
+  rlx_queue *q = rlx_session_queue(w->session);
   rlx_bound from_at = rlx_weight_copy_at(from), to_at = rlx_weight_copy_at(to);
   size_t count = rlx_dims_count(&weight->type.shape);
   rlx_dtype dtype = weight->type.dtype;
   rlx_tensor plain;
   rlx_status s = rlx_tensor_create(&weight->type, &plain);
-  if (!s) s = rlx_bound_read(d, &from_at, &weight->type, from->layout, dtype, plain.data, count);
-  if (!s) s = rlx_bound_write(d, &to_at, &weight->type, to->layout, dtype, plain.data, count);
+  if (!s) s = rlx_bound_read(q, &from_at, &weight->type, from->layout, dtype, plain.data, count);
+  if (!s) s = rlx_bound_write(q, &to_at, &weight->type, to->layout, dtype, plain.data, count);
   rlx_tensor_deinit(&plain);
   return s;
 }
@@ -253,7 +253,7 @@ rlx_status rlx_weight_fill(rlx_weights *w, rlx_weight *weight, const rlx_tensor 
   for (rlx_weight_copy *c = weight->copies; c; c = c->next) {
     RLX_TRY(rlx_weight_copy_allocate(w, c));
     rlx_bound at = rlx_weight_copy_at(c);
-    RLX_TRY(rlx_bound_write(w->session->device, &at, &weight->type, c->layout, value->dtype, value->data,
+    RLX_TRY(rlx_bound_write(rlx_session_queue(w->session), &at, &weight->type, c->layout, value->dtype, value->data,
                             rlx_dims_count(&weight->type.shape)));
   }
   weight->has_value = true;
@@ -298,7 +298,7 @@ static rlx_status read_weight(rlx_weights *w, const char *name, rlx_dtype dtype,
   RLX_TRY(rlx_weight_check_value(weight));
   const rlx_weight_copy *c = rlx_weight_filled(weight);
   rlx_bound at = rlx_weight_copy_at(c);
-  return rlx_bound_read(w->session->device, &at, &weight->type, c->layout, dtype, data, count);
+  return rlx_bound_read(rlx_session_queue(w->session), &at, &weight->type, c->layout, dtype, data, count);
 }
 
 rlx_status rlx_weights_read(rlx_weights *w, const char *name, rlx_dtype dtype, void *data, size_t count) {

@@ -140,8 +140,8 @@ static rlx_status fetch_by_pieces(rlx_weights *w, rlx_weight *weight, bool *done
   if (!c->block->map) return RLX_OK;
   if (PIECE_BYTES / row_bytes > step) step = PIECE_BYTES / row_bytes / step * step;
   void *piece = rlx_mem_alloc(step * row_bytes);
-  rlx_status s =
-    piece ? d->backend->sync(d) : RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", weight->name, step * row_bytes);
+  rlx_status s = piece ? rlx_queue_sync(rlx_session_queue(w->session))
+                       : RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", weight->name, step * row_bytes);
   for (size_t first = 0; first < rows && !s; first += step) {
     rlx_type part = *type;
     size_t n = rows - first < step ? rows - first : step;
@@ -207,7 +207,7 @@ static rlx_status load_source(const rlx_weights *w, const rlx_weight *source, rl
   }
   rlx_bound at = rlx_weight_copy_at(c);
   RLX_TRY(rlx_tensor_create(type, value));
-  return rlx_bound_read(w->session->device, &at, type, c->layout, type->dtype, value->data,
+  return rlx_bound_read(rlx_session_queue(w->session), &at, type, c->layout, type->dtype, value->data,
                         rlx_dims_count(&type->shape));
 }
 

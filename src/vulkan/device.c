@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "device/queue.h"
 #include "vulkan/probe.h"
 #include "vulkan/vk.h"
 
@@ -164,11 +165,13 @@ static rlx_status load_functions(vk_device *d) {
 }
 
 static rlx_status create_device(vk_device *d) {
-  const float priority = 1;
+  static const float priority[VK_MAX_HARDWARE_QUEUES] = {1, 1, 1, 1};
+  const uint32_t n_queues = d->is_minimal ? 1 : d->physical->n_queues;
   const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                          .queueFamilyIndex = d->physical->queue_family,
-                                         .queueCount = 1,
-                                         .pQueuePriorities = &priority};
+                                         .queueCount =
+                                           n_queues < VK_MAX_HARDWARE_QUEUES ? n_queues : VK_MAX_HARDWARE_QUEUES,
+                                         .pQueuePriorities = priority};
   const char *extensions[VK_USES_COUNT];
   vk_features features;
   VkDeviceCreateInfo info = {
@@ -181,7 +184,13 @@ static rlx_status create_device(vk_device *d) {
   }
   VkResult r = d->instance->CreateDevice(d->physical->handle, &info, NULL, &d->handle);
   if (r) return vk_fail(d, r, "opening %.100s", d->base.info.name);
-  return load_functions(d);
+  RLX_TRY(load_functions(d));
+  for (; d->n_hardware < queue.queueCount; d->n_hardware++) {
+    vk_hardware *h = &d->hardware[d->n_hardware];
+    if (pthread_mutex_init(&h->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
+    d->GetDeviceQueue(d->handle, queue.queueFamilyIndex, d->n_hardware, &h->handle);
+  }
+  return RLX_OK;
 }
 
 /* Which memory types buffers may have: it depends on their usage alone. */
@@ -226,6 +235,16 @@ static rlx_status pick_memory(vk_device *d, const variant *v) {
   return RLX_OK;
 }
 
+/* What is computed before the first session has a queue. */
+static rlx_status prepare(vk_device *d, vk_queue *q, bool probes) {
+  RLX_TRY(vk_range_alloc(d, &d->device_heap, VK_RANGE_ALIGN, "zeros", &d->nothing));
+  RLX_TRY(vk_range_zero(q, &d->nothing));
+  RLX_TRY(vk_pipelines_init(d));
+  if (probes) RLX_TRY(vk_probe_f16(q, &d->caps.packs_f16));
+  if (probes) RLX_TRY(vk_probe_fragments(q, &d->caps));
+  return rlx_queue_sync(&q->base);
+}
+
 static rlx_status fill(vk_device *d, const rlx_open_options *options) {
   variant v;
   RLX_TRY(read_variant(options ? options->variant : NULL, &v));
@@ -234,17 +253,16 @@ static rlx_status fill(vk_device *d, const rlx_open_options *options) {
   d->n_locks = 1;
   if (pthread_mutex_init(&d->memory_lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
   d->n_locks = 2;
+  if (pthread_cond_init(&d->waited, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a condition variable");
+  d->n_locks = 3;
   RLX_TRY(create_device(d));
   RLX_TRY(pick_memory(d, &v));
-  RLX_TRY(vk_queue_init(d));
-  RLX_TRY(vk_staging_init(d));
-  RLX_TRY(vk_range_alloc(d, &d->device_heap, VK_RANGE_ALIGN, "zeros", &d->nothing));
-  RLX_TRY(vk_range_zero(d, &d->nothing));
-  RLX_TRY(vk_pipelines_init(d));
+  rlx_queue *q;
+  RLX_TRY(vk_queue_create(&d->base, &q));
   /* A processor's driver gains nothing from packing, and tests open it thousands of times. */
-  if (v.minimal || (d->physical->kind == RLX_DEVICE_SOFTWARE && !v.probe)) return RLX_OK;
-  RLX_TRY(vk_probe_f16(d, &d->caps.packs_f16));
-  return vk_probe_fragments(d, &d->caps);
+  rlx_status s = prepare(d, vk_queue_of(q), !v.minimal && (d->physical->kind != RLX_DEVICE_SOFTWARE || v.probe));
+  vk_queue_destroy(q);
+  return s;
 }
 
 rlx_status vk_device_open(uint32_t index, const rlx_open_options *options, rlx_device **out) {
@@ -271,12 +289,12 @@ void vk_device_close(rlx_device *base) {
   if (d->handle && d->DestroyDevice) {
     if (d->DeviceWaitIdle) d->DeviceWaitIdle(d->handle);
     vk_pipelines_deinit(d);
-    vk_staging_deinit(d);
-    vk_queue_deinit(d);
     vk_heap_deinit(d, &d->device_heap);
     vk_heap_deinit(d, &d->host_heap);
     d->DestroyDevice(d->handle, NULL);
   }
+  while (d->n_hardware > 0) pthread_mutex_destroy(&d->hardware[--d->n_hardware].lock);
+  if (d->n_locks > 2) pthread_cond_destroy(&d->waited);
   if (d->n_locks > 1) pthread_mutex_destroy(&d->memory_lock);
   if (d->n_locks > 0) pthread_mutex_destroy(&d->lock);
   rlx_mem_free(d);

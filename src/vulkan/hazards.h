@@ -3,7 +3,7 @@
 #ifndef RLX_VULKAN_HAZARDS_H
 #define RLX_VULKAN_HAZARDS_H
 
-#include "vulkan/queue.h"
+#include "vulkan/memory.h"
 
 typedef struct vk_access {
   const vk_chunk *chunk;

@@ -143,9 +143,7 @@ void vk_range_free(vk_device *d, vk_heap *h, vk_range *r) {
   if (c) unlink_chunk(h, c);
   rlx_log_unlock(&d->memory_lock);
   *r = (vk_range){0};
-  if (!c) return;
-  vk_settle(d); /* a copy that nobody waited for may be under way */
-  chunk_destroy(d, c);
+  if (c) chunk_destroy(d, c);
 }
 
 void vk_heap_deinit(vk_device *d, vk_heap *h) {
@@ -158,27 +156,42 @@ void vk_heap_deinit(vk_device *d, vk_heap *h) {
 
 /* ---- blocks ---- */
 
-rlx_status vk_block_create(rlx_device *base, uint64_t bytes, rlx_block **out) {
+static rlx_status block_create(vk_device *d, vk_heap *heap, uint64_t bytes, rlx_block **out) {
   static _Alignas(16) unsigned char empty[16]; /* so that mapped blocks without bytes have an address, too */
-  vk_device *d = vk_device_of(base);
   *out = NULL;
   RLX_TRY(vk_check(d));
   vk_block *b = rlx_new(vk_block);
   if (!b) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a block of %llu bytes", (unsigned long long)bytes);
-  rlx_status s = bytes ? vk_range_alloc(d, &d->device_heap, bytes, "a block", &b->at) : RLX_OK;
+  rlx_status s = bytes ? vk_range_alloc(d, heap, bytes, "a block", &b->at) : RLX_OK;
   if (s) {
     rlx_mem_free(b);
     return s;
   }
+  b->heap = heap;
   b->base.bytes = bytes;
-  if (d->base.info.is_mapped) b->base.map = bytes ? vk_range_map(&b->at) : empty;
+  if (heap->is_mapped) b->base.map = bytes ? vk_range_map(&b->at) : empty;
   *out = &b->base;
   return RLX_OK;
+}
+
+rlx_status vk_block_create(rlx_device *base, uint64_t bytes, rlx_block **out) {
+  vk_device *d = vk_device_of(base);
+  return block_create(d, &d->device_heap, bytes, out);
+}
+
+rlx_status vk_block_create_host(rlx_device *base, uint64_t bytes, rlx_block **out) {
+  vk_device *d = vk_device_of(base);
+  return block_create(d, &d->host_heap, bytes, out);
 }
 
 void vk_block_destroy(rlx_device *base, rlx_block *block) {
   if (!block) return;
   vk_device *d = vk_device_of(base);
-  vk_range_free(d, &d->device_heap, &((vk_block *)block)->at);
-  rlx_mem_free(block);
+  vk_block *b = (vk_block *)block;
+  rlx_saved_message message;
+  rlx_message_save(&message);
+  (void)vk_wait_pending(d, atomic_load(&b->pending));
+  rlx_message_restore(&message);
+  vk_range_free(d, b->heap, &b->at);
+  rlx_mem_free(b);
 }

@@ -42,7 +42,8 @@ enum { VK_RANGE_ALIGN = 256 }; /* no device asks for more of a buffer's window, 
 
 /* `what` names the use, for messages. bytes > 0. */
 rlx_status vk_range_alloc(vk_device *d, vk_heap *h, uint64_t bytes, const char *what, vk_range *out);
-void vk_range_free(vk_device *d, vk_heap *h, vk_range *r); /* an empty one is fine */
+/* The device no longer uses it. An empty one is fine. */
+void vk_range_free(vk_device *d, vk_heap *h, vk_range *r);
 /* Chunks that are left: all of them, at the end. */
 void vk_heap_deinit(vk_device *d, vk_heap *h);
 static inline void *vk_range_map(const vk_range *r) {
@@ -50,6 +51,7 @@ static inline void *vk_range_map(const vk_range *r) {
 }
 
 rlx_status vk_block_create(rlx_device *d, uint64_t bytes, rlx_block **out);
+rlx_status vk_block_create_host(rlx_device *d, uint64_t bytes, rlx_block **out);
 void vk_block_destroy(rlx_device *d, rlx_block *b);
 
 #endif

@@ -231,6 +231,7 @@ static bool pick_family(const vk_instance *i, vk_physical *p) {
   }
   if (best == UINT32_MAX) return false;
   p->queue_family = best;
+  p->n_queues = all[best].queueCount;
   p->timestamp_bits = all[best].timestampValidBits;
   return true;
 }

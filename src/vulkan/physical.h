@@ -49,7 +49,7 @@ typedef struct vk_physical {
   char driver[128];
   uint32_t listed; /* bit i: extension i is in the driver's list */
   uint64_t max_block_bytes;
-  uint32_t queue_family, timestamp_bits;
+  uint32_t queue_family, n_queues, timestamp_bits;
   bool has_timeline, has_subgroup_size, has_memory_budget;
   gpu_caps caps;
 } vk_physical;

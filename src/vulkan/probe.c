@@ -63,7 +63,8 @@ static rlx_status record(vk_device *d, probe *p) {
   return r ? vk_fail(d, r, "a command buffer") : RLX_OK;
 }
 
-static rlx_status run(vk_device *d, probe *p, bool *as_wanted) {
+static rlx_status run(vk_queue *q, probe *p, bool *as_wanted) {
+  vk_device *d = q->device;
   size_t failed;
   uint64_t serial;
   RLX_TRY(vk_range_alloc(d, &d->host_heap, 16, "a first question", &p->word));
@@ -72,14 +73,15 @@ static rlx_status run(vk_device *d, probe *p, bool *as_wanted) {
   RLX_TRY(record(d, p));
   uint32_t *word = vk_range_map(&p->word);
   word[0] = 0;
-  RLX_TRY(vk_submit(d, p->cmd, &serial));
-  RLX_TRY(vk_wait(d, serial));
+  RLX_TRY(vk_submit(q, p->cmd, &serial));
+  RLX_TRY(vk_wait(q, serial));
   *as_wanted = word[0] == 0;
   return RLX_OK;
 }
 
-static rlx_status ask(vk_device *d, probe *p, bool *as_wanted) {
-  rlx_status s = run(d, p, as_wanted);
+static rlx_status ask(vk_queue *q, probe *p, bool *as_wanted) {
+  vk_device *d = q->device;
+  rlx_status s = run(q, p, as_wanted);
   if (p->commands) d->DestroyCommandPool(d->handle, p->commands, NULL);
   if (p->sets) d->DestroyDescriptorPool(d->handle, p->sets, NULL);
   vk_pipeline_release(d, p->request.made);
@@ -87,26 +89,26 @@ static rlx_status ask(vk_device *d, probe *p, bool *as_wanted) {
   return s;
 }
 
-rlx_status vk_probe_f16(vk_device *d, bool *rounds) {
+rlx_status vk_probe_f16(vk_queue *q, bool *rounds) {
   const gpu_params_probe_f16 params = {.groups = gpu_ceil_div(N_F16, GROUP), .n = N_F16, .nan = 0x7fc00000};
   probe p = {.request = {.kernel = &gpu_kernel_probe_f16, .group_size = GROUP},
              .params = &params,
              .params_bytes = sizeof params,
              .groups = params.groups};
-  rlx_status s = ask(d, &p, rounds);
+  rlx_status s = ask(q, &p, rounds);
   return s ? rlx_fail_frame(s, "vulkan: how the device rounds") : RLX_OK;
 }
 
-static rlx_status ask_fragments(vk_device *d, const gpu_kernel *kernel, bool *are_known) {
+static rlx_status ask_fragments(vk_queue *q, const gpu_kernel *kernel, bool *are_known) {
   const gpu_params_fragments params = {.groups = 1};
   probe p = {
     .request = {.kernel = kernel, .group_size = 32}, .params = &params, .params_bytes = sizeof params, .groups = 1};
-  rlx_status s = ask(d, &p, are_known);
+  rlx_status s = ask(q, &p, are_known);
   return s ? rlx_fail_frame(s, "vulkan: how matrices lie") : RLX_OK;
 }
 
-rlx_status vk_probe_fragments(vk_device *d, gpu_caps *caps) {
-  if (caps->has_coopmat) RLX_TRY(ask_fragments(d, &gpu_kernel_fragments, &caps->knows_fragments));
-  if (caps->has_coopmat_bf16) RLX_TRY(ask_fragments(d, &gpu_kernel_fragments_bf16, &caps->knows_fragments_bf16));
+rlx_status vk_probe_fragments(vk_queue *q, gpu_caps *caps) {
+  if (caps->has_coopmat) RLX_TRY(ask_fragments(q, &gpu_kernel_fragments, &caps->knows_fragments));
+  if (caps->has_coopmat_bf16) RLX_TRY(ask_fragments(q, &gpu_kernel_fragments_bf16, &caps->knows_fragments_bf16));
   return RLX_OK;
 }

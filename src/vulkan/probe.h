@@ -6,8 +6,8 @@
 #include "vulkan/queue.h"
 
 /* Whether packing rounds as kernels want it (gpu_caps.packs_f16). */
-rlx_status vk_probe_f16(vk_device *d, bool *rounds);
+rlx_status vk_probe_f16(vk_queue *q, bool *rounds);
 /* Whether matrices lie in a sub-group as kernels want it: knows_fragments, knows_fragments_bf16. */
-rlx_status vk_probe_fragments(vk_device *d, gpu_caps *caps);
+rlx_status vk_probe_fragments(vk_queue *q, gpu_caps *caps);
 
 #endif

@@ -103,7 +103,7 @@ static rlx_status make_memory(rlx_program *p) {
   vk_device *d = p->device;
   if (p->table.n) {
     RLX_TRY_AT(vk_block_create(&d->base, p->table.n * sizeof(uint32_t), &p->table_block), "the program's tables");
-    RLX_TRY(vk_block_write(&d->base, p->table_block, 0, p->table.v, p->table.n * sizeof(uint32_t)));
+    RLX_TRY(vk_write(&p->queue->base, p->table_block, 0, p->table.v, p->table.n * sizeof(uint32_t)));
   }
   rlx_array_deinit(&p->table);
   if (p->reads_run_words) RLX_TRY(vk_range_alloc(d, &d->host_heap, 16, "the run's number", &p->run_words));
@@ -203,12 +203,13 @@ static rlx_status bind_dispatches(rlx_program *p) {
 
 /* ---- the whole ---- */
 
-rlx_status vk_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out) {
+rlx_status vk_program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out) {
   *out = NULL;
-  RLX_TRY(vk_check(vk_device_of(d)));
+  RLX_TRY(vk_check(vk_device_of(q->device)));
   rlx_program *p = rlx_new(rlx_program);
   if (!p) return RLX_FAIL(RLX_NO_MEMORY, "a program");
-  p->device = vk_device_of(d);
+  p->queue = vk_queue_of(q);
+  p->device = p->queue->device;
   p->graph = desc->graph;
   rlx_status s = add_steps(p, desc);
   if (!s) s = make_memory(p);
@@ -222,7 +223,10 @@ rlx_status vk_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_pr
 void vk_program_destroy(rlx_program *p) {
   if (!p) return;
   vk_device *d = p->device;
-  if (atomic_load(&d->base.is_lost)) vk_settle(d); /* else a run has waited for its end */
+  rlx_saved_message message;
+  rlx_message_save(&message);
+  if (vk_wait(p->queue, p->last)) vk_settle(d);
+  rlx_message_restore(&message);
   for (size_t i = 0; p->recordings && i < p->n_steps; i++)
     for (vk_recording *r = p->recordings[i], *next; r; r = next) {
       next = r->next;

@@ -37,10 +37,9 @@ typedef struct vk_part {
 } vk_part;
 
 typedef enum vk_manner {
-  VK_PLAIN,
-  VK_WATCHED, /* in smaller parts, between which the caller is asked */
-  VK_TIMED,   /* with a timestamp before and after each step */
-  VK_AHEAD    /* may be submitted again before it is done */
+  VK_PLAIN,   /* may be submitted again before it is done */
+  VK_WATCHED, /* in smaller parts, between which the caller may stop it */
+  VK_TIMED    /* with a timestamp before and after each step */
 } vk_manner;
 
 /* A stretch of steps as command buffers. */
@@ -54,7 +53,12 @@ typedef struct vk_recording {
   struct vk_recording *next; /* with the same first step */
 } vk_recording;
 
+/* Submissions of one program that are not waited for. More would take slots of the staging ring, whose copies go between
+ * them, without keeping the device busier. */
+enum { VK_MAX_AHEAD = VK_N_SLOTS - 1 };
+
 struct rlx_program {
+  vk_queue *queue;
   vk_device *device;
   const rlx_graph *graph;
   rlx_bump memory;
@@ -65,15 +69,17 @@ struct rlx_program {
   rlx_block *table_block;
   vk_range run_words; /* GPU_RUN; no chunk: nobody reads it */
   bool reads_run_words;
-  uint64_t last; /* serial of the last submission that nobody waited for */
+  uint64_t last;                    /* serial of its last submission */
+  uint64_t in_flight[VK_MAX_AHEAD]; /* serials of the last ones, oldest at next_in_flight */
+  uint32_t next_in_flight;
   VkDescriptorPool sets;
   VkCommandPool commands;
   vk_recording **recordings; /* by first step */
 };
 
-rlx_status vk_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out);
+rlx_status vk_program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out);
 void vk_program_destroy(rlx_program *p);
-rlx_status vk_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
+rlx_status vk_program_submit(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
 
 /* The recording of a stretch, made on first use. */
 rlx_status vk_program_record(rlx_program *p, size_t first, size_t n, vk_manner manner, const vk_recording **out);

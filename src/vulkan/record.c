@@ -32,7 +32,7 @@ static rlx_status begin_part(recorder *r, size_t step) {
   VkResult s = d->AllocateCommandBuffers(d->handle, &info, &r->cmd);
   if (s) return vk_fail(d, s, "a command buffer");
   VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  if (r->out->manner == VK_AHEAD) begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
+  if (r->out->manner == VK_PLAIN) begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
   s = d->BeginCommandBuffer(r->cmd, &begin);
   if (s) return vk_fail(d, s, "a command buffer");
   r->out->parts.v[r->out->parts.n++] = (vk_part){r->cmd, step, step};

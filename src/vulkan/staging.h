@@ -1,9 +1,9 @@
-/* Bytes in and out of memory that the host cannot see, through a ring of slots it can.
+/* Copies of a queue, and bytes in and out of memory that the host cannot see, through a ring of slots it can.
  *
  * A slot is a piece of host memory with a command buffer. Small writes, copies and fills are gathered in one slot, the
- * open batch, which goes out with the next submission of anything: so a few small inputs and the program that reads them
- * are one call into the driver. Where the host can see the blocks it moves the bytes itself, and only copies behind programs
- * that run ahead are gathered. Large transfers take whole slots, one piece after another, several in flight. */
+ * open batch, which is sent with the next submission of the queue: a few small inputs and the program that reads them are
+ * one call into the driver. Where the host can see the blocks it moves the bytes itself, unless a copy of the queue is
+ * pending. Large transfers take whole slots, one piece after another, several in flight. */
 #ifndef RLX_VULKAN_STAGING_H
 #define RLX_VULKAN_STAGING_H
 
@@ -21,7 +21,7 @@ typedef struct vk_slot {
   bool is_ended;   /* the open batch, complete: it waits to be submitted */
 } vk_slot;
 
-typedef struct vk_staging { /* all under the device's lock */
+typedef struct vk_staging { /* all under the queue's lock */
   bool has_condition, is_ready;
   pthread_cond_t released; /* a slot */
   VkCommandPool pool;
@@ -30,21 +30,22 @@ typedef struct vk_staging { /* all under the device's lock */
   vk_slot slots[VK_N_SLOTS];
   vk_slot *open;      /* the batch; NULL: nothing is gathered */
   vk_hazards hazards; /* of the batch */
+  bool fills_host;    /* a copy of the batch goes to memory that the host reads */
 } vk_staging;
 
-rlx_status vk_staging_init(vk_device *d);
-void vk_staging_deinit(vk_device *d);
-/* For the queue: ends the open batch; NULL: there is none. It stays open until it is submitted. */
-rlx_status vk_batch_end_locked(vk_device *d, vk_slot **out);
+typedef struct vk_queue vk_queue;
 
-rlx_status vk_block_write(rlx_device *d, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes);
-rlx_status vk_block_read(rlx_device *d, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes);
-rlx_status vk_block_copy(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
-                         uint64_t bytes);
-rlx_status vk_block_copy_behind(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
-                                uint64_t src_offset, uint64_t bytes);
-rlx_status vk_block_zero(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes);
-/* Zeros in a range, by the batch. */
-rlx_status vk_range_zero(vk_device *d, const vk_range *r);
+rlx_status vk_staging_init(vk_queue *q);
+void vk_staging_deinit(vk_queue *q);
+/* Ends the open batch; NULL: there is none. It stays open until it is submitted. */
+rlx_status vk_batch_end_locked(vk_queue *q, vk_slot **out);
+
+rlx_status vk_write(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes);
+rlx_status vk_read(rlx_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes);
+rlx_status vk_copy(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
+                   uint64_t bytes);
+rlx_status vk_zero(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes);
+/* Zeros in a range. */
+rlx_status vk_range_zero(vk_queue *q, const vk_range *r);
 
 #endif

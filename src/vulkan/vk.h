@@ -1,11 +1,10 @@
-/* An open Vulkan device and what the files of this room do with it.
+/* An open Vulkan device and what the files of this directory do with it.
  *
- * Work reaches the device through one queue (queue.h) in the order it was asked for; every submission begins with a
- * barrier, so that order is all anyone needs. Memory is chunks cut into ranges (memory.h); blocks are ranges. Transfers
- * that the caller need not wait for are gathered in a batch (staging.h), which goes out with the next submission.
+ * Work reaches the device through the queues of its sessions (queue.h), each in submission order; every submission begins
+ * with a barrier, so the order is all that its commands rely on. Memory is chunks cut into ranges (memory.h); blocks are
+ * ranges. Copies are gathered in a batch (staging.h), which is sent with the queue's next submission.
  *
- * Three locks, never held together but in this order: pipelines.lock, lock (the queue, the batch, the staging ring),
- * memory_lock. */
+ * Locks, taken in this order: pipelines.lock, lock (the list of queues), vk_queue.lock, vk_hardware.lock, memory_lock. */
 #ifndef RLX_VULKAN_VK_H
 #define RLX_VULKAN_VK_H
 
@@ -16,7 +15,6 @@
 #include "vulkan/memory.h"
 #include "vulkan/pipelines.h"
 #include "vulkan/queue.h"
-#include "vulkan/staging.h"
 
 struct vk_device {
   rlx_device base;
@@ -33,9 +31,12 @@ struct vk_device {
   pthread_mutex_t memory_lock;
   vk_heap device_heap, host_heap;
 
-  pthread_mutex_t lock;
-  vk_queue queue;
-  vk_staging staging;
+  pthread_mutex_t lock; /* of the queues' list */
+  pthread_cond_t waited;
+  vk_queue *queues;
+  uint32_t last_queue_id;
+  vk_hardware hardware[VK_MAX_HARDWARE_QUEUES];
+  uint32_t n_hardware;
 
   vk_pipelines pipelines;
   vk_range nothing;       /* zeros, bound where a kernel has no window */
@@ -44,9 +45,14 @@ struct vk_device {
   int n_locks; /* that were made */
 };
 
+/* What a block remembers of the last copy that was gathered for it: a queue's number, and the serial. */
+enum { VK_SERIAL_BITS = 48, VK_MAX_QUEUE_ID = 0xffff };
+
 typedef struct vk_block {
   rlx_block base;
-  vk_range at; /* chunk NULL: no bytes */
+  vk_heap *heap;
+  vk_range at;                   /* chunk NULL: no bytes */
+  atomic_uint_least64_t pending; /* 0: none */
 } vk_block;
 
 static inline vk_device *vk_device_of(rlx_device *d) { return (vk_device *)d; }
@@ -62,6 +68,5 @@ void vk_barrier(const vk_device *d, VkCommandBuffer cmd, bool to_host);
 
 rlx_status vk_device_open(uint32_t index, const rlx_open_options *options, rlx_device **out);
 void vk_device_close(rlx_device *d);
-rlx_status vk_device_sync(rlx_device *d);
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cpu/cpu.h"
+#include "device/queue.h"
 #include "faults.h"
 #include "ref/eval.h"
 #include "test.h"
@@ -83,6 +84,8 @@ TEST(aligned_memory_is_counted_and_may_be_refused) {
 TEST(blocks_are_mapped_and_ranges_checked) {
   rlx_device *d;
   CHECK_OK(cpu->open(0, &(rlx_open_options){.variant = NULL}, &d));
+  rlx_queue *q;
+  CHECK_OK(cpu->queue_create(d, &q));
   rlx_block *a, *b, *none;
   CHECK_OK(cpu->block_create(d, 100, &a));
   CHECK_OK(cpu->block_create(d, 40, &b));
@@ -90,26 +93,27 @@ TEST(blocks_are_mapped_and_ranges_checked) {
   CHECK(a->map && none->map && (uintptr_t)a->map % 256 == 0);
   unsigned char bytes[100], back[100];
   for (int i = 0; i < 100; i++) bytes[i] = (unsigned char)i;
-  CHECK_OK(cpu->block_write(d, a, 0, bytes, 100));
-  CHECK_OK(cpu->block_zero(d, b, 0, 40));
-  CHECK_OK(cpu->block_copy(d, b, 3, a, 60, 37));
-  CHECK_OK(cpu->block_read(d, b, 0, back, 40));
+  CHECK_OK(cpu->write(q, a, 0, bytes, 100));
+  CHECK_OK(cpu->zero(q, b, 0, 40));
+  CHECK_OK(cpu->copy(q, b, 3, a, 60, 37));
+  CHECK_OK(cpu->read(q, b, 0, back, 40));
   for (int i = 0; i < 40; i++) CHECK_EQ_INT(back[i], i < 3 ? 0 : 57 + i);
-  CHECK_OK(cpu->block_copy(d, a, 0, a, 50, 50));
+  CHECK_OK(cpu->copy(q, a, 0, a, 50, 50));
   CHECK(memcmp(a->map, bytes + 50, 50) == 0);
-  CHECK_OK(cpu->block_write(d, none, 0, NULL, 0));
-  CHECK_FAILS(cpu->block_write(d, a, 1, bytes, 100), RLX_INVALID, "100 bytes at 1");
-  CHECK_FAILS(cpu->block_read(d, a, UINT64_MAX, back, 2), RLX_INVALID, "not inside");
-  CHECK_FAILS(cpu->block_zero(d, a, 101, 0), RLX_INVALID, "not inside");
-  CHECK_FAILS(cpu->block_copy(d, b, 0, a, 0, 41), RLX_INVALID, "block of 40");
-  CHECK_FAILS(cpu->block_copy(d, a, 0, b, 0, 41), RLX_INVALID, "block of 40");
+  CHECK_OK(cpu->write(q, none, 0, NULL, 0));
+  CHECK_FAILS(cpu->write(q, a, 1, bytes, 100), RLX_INVALID, "100 bytes at 1");
+  CHECK_FAILS(cpu->read(q, a, UINT64_MAX, back, 2), RLX_INVALID, "not inside");
+  CHECK_FAILS(cpu->zero(q, a, 101, 0), RLX_INVALID, "not inside");
+  CHECK_FAILS(cpu->copy(q, b, 0, a, 0, 41), RLX_INVALID, "block of 40");
+  CHECK_FAILS(cpu->copy(q, a, 0, b, 0, 41), RLX_INVALID, "block of 40");
   rlx_block *huge;
   CHECK_FAILS(cpu->block_create(d, UINT64_MAX, &huge), RLX_NO_MEMORY, "block");
   cpu->block_destroy(d, a);
   cpu->block_destroy(d, b);
   cpu->block_destroy(d, none);
   cpu->block_destroy(d, NULL);
-  CHECK_OK(cpu->sync(d));
+  CHECK_OK(rlx_queue_sync(q));
+  cpu->queue_destroy(q);
   cpu->close(d);
 }
 
@@ -226,6 +230,7 @@ TEST(some_nodes_are_refused_unasked) {
 /* A reshape, which every build of the backend has, and a copy. */
 typedef struct fixture {
   rlx_device *d;
+  rlx_queue *q;
   rlx_graph *g;
   rlx_node x, y;
   rlx_block *block;
@@ -238,6 +243,7 @@ typedef struct fixture {
 static rlx_status fixture_open(fixture *f) {
   *f = (fixture){0};
   RLX_TRY(cpu->open(0, &(rlx_open_options){.variant = NULL}, &f->d));
+  RLX_TRY(cpu->queue_create(f->d, &f->q));
   RLX_TRY(rlx_graph_create(&f->g));
   f->x = rlx_op_input(f->g, "x", RLX_F32, RLX_DIMS(2, 3));
   f->y = rlx_op_transpose(f->g, f->x, RLX_DIMS(1, 0));
@@ -257,6 +263,7 @@ static rlx_status fixture_open(fixture *f) {
 static void fixture_close(fixture *f) {
   if (f->d) cpu->block_destroy(f->d, f->block);
   rlx_graph_destroy(f->g);
+  if (f->q) cpu->queue_destroy(f->q);
   if (f->d) cpu->close(f->d);
 }
 
@@ -270,23 +277,23 @@ TEST(programs_run_steps_and_copies) {
   float *x = f.block->map, *y = (float *)f.block->map + 64;
   for (int i = 0; i < 6; i++) x[i] = (float)i;
   rlx_program *p;
-  CHECK_OK(cpu->program_create(f.d, &f.desc, &p));
+  CHECK_OK(cpu->program_create(f.q, &f.desc, &p));
   uint64_t begin[2] = {0}, end[2] = {0};
   rlx_run_args args = {.begin_ns = begin, .end_ns = end};
-  CHECK_OK(cpu->program_run(p, 0, 1, &args));
+  CHECK_OK(cpu->submit(p, 0, 1, &args));
   const float want[] = {0, 3, 1, 4, 2, 5};
   CHECK(same_bytes(y, want, 24));
   CHECK(begin[0] && begin[0] <= end[0] && !begin[1]);
-  CHECK_OK(cpu->program_run(p, 1, 1, &args)); /* times are indexed from the first step of the run */
+  CHECK_OK(cpu->submit(p, 1, 1, &args)); /* times are indexed from the first step of the run */
   CHECK(same_bytes(y, x, 24));
-  CHECK_OK(cpu->program_run(p, 0, 2, &args));
+  CHECK_OK(cpu->submit(p, 0, 2, &args));
   CHECK(begin[1] >= end[0] && end[1] >= begin[1]);
-  CHECK_OK(cpu->program_run(p, 2, 0, &args));
-  CHECK_FAILS(cpu->program_run(p, 1, 2, &args), RLX_INVALID, "has 2");
+  CHECK_OK(cpu->submit(p, 2, 0, &args));
+  CHECK_FAILS(cpu->submit(p, 1, 2, &args), RLX_INVALID, "has 2");
   int asked = 0;
   memset(y, 0, 24);
   args = (rlx_run_args){.cancel = always, .cancel_user = &asked};
-  CHECK_FAILS(cpu->program_run(p, 0, 2, &args), RLX_CANCELLED, "node 2 (transpose): stopped");
+  CHECK_FAILS(cpu->submit(p, 0, 2, &args), RLX_CANCELLED, "node 2 (transpose): stopped");
   CHECK(same_bytes(y, want, 24)); /* the first step ran, the second did not */
   cpu->program_destroy(p);
   cpu->program_destroy(NULL);
@@ -298,23 +305,23 @@ TEST(programs_check_their_windows) {
   CHECK_OK(fixture_open(&f));
   rlx_program *p;
   f.in.bytes = 20;
-  CHECK_FAILS(cpu->program_create(f.d, &f.desc, &p), RLX_INVALID,
+  CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_INVALID,
               "node 2 (transpose): window 0: expected 24 bytes, found 20");
   CHECK(!p);
   f.in.bytes = 24;
   f.out.offset = 1004;
-  CHECK_FAILS(cpu->program_create(f.d, &f.desc, &p), RLX_INVALID, "not inside a block of 1024");
+  CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_INVALID, "not inside a block of 1024");
   f.out = (rlx_bound){0};
-  CHECK_FAILS(cpu->program_create(f.d, &f.desc, &p), RLX_INVALID, "one window to write");
+  CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_INVALID, "one window to write");
   f.out = (rlx_bound){f.block, 256, 24};
   f.steps[0].layout = &(uint32_t){0x7f01};
-  CHECK_FAILS(cpu->program_create(f.d, &f.desc, &p), RLX_INVALID, "layout 32513 is unknown");
+  CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_INVALID, "layout 32513 is unknown");
   f.steps[0].layout = NULL;
   f.steps[0].n_in = 0;
-  CHECK_FAILS(cpu->program_create(f.d, &f.desc, &p), RLX_INVALID, "expected 1 inputs, found 0");
+  CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_INVALID, "expected 1 inputs, found 0");
   f.steps[0].node = f.x;
   f.steps[0].claim = NULL;
-  CHECK_FAILS(cpu->program_create(f.d, &f.desc, &p), RLX_UNSUPPORTED, "node 1 (input): it has not been claimed");
+  CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_UNSUPPORTED, "node 1 (input): it has not been claimed");
   fixture_close(&f);
 }
 
@@ -323,8 +330,8 @@ static rlx_status work(void *user) {
   fixture f;
   rlx_program *p = NULL;
   rlx_status s = fixture_open(&f);
-  if (!s) s = cpu->program_create(f.d, &f.desc, &p);
-  if (!s) s = cpu->program_run(p, 0, 2, &(rlx_run_args){0});
+  if (!s) s = cpu->program_create(f.q, &f.desc, &p);
+  if (!s) s = cpu->submit(p, 0, 2, &(rlx_run_args){0});
   cpu->program_destroy(p);
   fixture_close(&f);
   return s;

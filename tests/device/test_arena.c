@@ -54,7 +54,7 @@ static void packed_open(packed *p, bool is_mapped, rlx_dtype dtype) {
   memset(sevens, 7, sizeof sevens);
   CHECK_OK(rlx_block_pool_create(&p->f.base, 1 << 20, &p->pool));
   CHECK_OK(rlx_block_pool_get(p->pool, sizeof sevens, false, &p->block));
-  CHECK_OK(p->f.backend.block_write(&p->f.base, p->block, 0, sevens, sizeof sevens));
+  CHECK_OK(p->f.backend.write(rlx_block_pool_queue(p->pool), p->block, 0, sevens, sizeof sevens));
   CHECK_OK(rlx_arena_create(&p->f.base, p->pool, NULL, 0, 2, &p->a));
   p->at = (rlx_bound){p->block, 256, bytes};
   rlx_arena_entry e = {RLX_SEGMENT_WEIGHTS, 0, FAKE_LAYOUT, p->at, bytes, type};
@@ -70,7 +70,7 @@ static void packed_close(packed *p) {
 /* The bytes in the block: the header, then the plain ones from behind; sevens on both sides. */
 static void check_packed(packed *p, const void *plain, size_t n) {
   unsigned char found[8192];
-  CHECK_OK(p->f.backend.block_read(&p->f.base, p->block, 0, found, sizeof found));
+  CHECK_OK(p->f.backend.read(rlx_block_pool_queue(p->pool), p->block, 0, found, sizeof found));
   CHECK_EQ_INT(p->at.bytes, n + FAKE_HEADER);
   for (size_t i = 0; i < sizeof found; i++) {
     size_t at = i - 256;
@@ -177,23 +177,24 @@ TEST(bound_windows) {
   rlx_block *b;
   CHECK_OK(rlx_block_pool_create(&f.base, 0, &pool));
   CHECK_OK(rlx_block_pool_get(pool, 32, true, &b));
+  rlx_queue *q = rlx_block_pool_queue(pool);
   const rlx_type type = {RLX_F16, RLX_DIMS(2, 3)};
   rlx_bound at = {b, 20, 12};
   const float data[] = {1, 2, 3, 4, 5, -6};
   float found[6];
-  CHECK_OK(rlx_bound_write(&f.base, &at, &type, 0, RLX_F32, data, 6));
-  CHECK_OK(rlx_bound_read(&f.base, &at, &type, 0, RLX_F32, found, 6));
+  CHECK_OK(rlx_bound_write(q, &at, &type, 0, RLX_F32, data, 6));
+  CHECK_OK(rlx_bound_read(q, &at, &type, 0, RLX_F32, found, 6));
   CHECK(is_same(data, found, sizeof data));
   CHECK_FAILS(rlx_bound_write(NULL, &at, &type, 0, RLX_F32, data, 6), RLX_INVALID, "device is NULL");
-  CHECK_FAILS(rlx_bound_read(&f.base, NULL, &type, 0, RLX_F32, found, 6), RLX_INVALID, "window is NULL");
-  CHECK_FAILS(rlx_bound_read(&f.base, &at, NULL, 0, RLX_F32, found, 6), RLX_INVALID, "type is NULL");
-  CHECK_FAILS(rlx_bound_read(&f.base, &at, &type, 9, RLX_F32, found, 6), RLX_INVALID, "does not know layout 9");
+  CHECK_FAILS(rlx_bound_read(q, NULL, &type, 0, RLX_F32, found, 6), RLX_INVALID, "window is NULL");
+  CHECK_FAILS(rlx_bound_read(q, &at, NULL, 0, RLX_F32, found, 6), RLX_INVALID, "type is NULL");
+  CHECK_FAILS(rlx_bound_read(q, &at, &type, 9, RLX_F32, found, 6), RLX_INVALID, "does not know layout 9");
   at.offset = 21;
-  CHECK_FAILS(rlx_bound_write(&f.base, &at, &type, 0, RLX_F32, data, 6), RLX_INVALID, "not inside its block of 32");
+  CHECK_FAILS(rlx_bound_write(q, &at, &type, 0, RLX_F32, data, 6), RLX_INVALID, "not inside its block of 32");
   at = (rlx_bound){NULL, 0, 12};
-  CHECK_FAILS(rlx_bound_write(&f.base, &at, &type, 0, RLX_F32, data, 6), RLX_INVALID, "no block");
+  CHECK_FAILS(rlx_bound_write(q, &at, &type, 0, RLX_F32, data, 6), RLX_INVALID, "no block");
   at = (rlx_bound){b, 0, 13};
-  CHECK_FAILS(rlx_bound_read(&f.base, &at, &type, 0, RLX_F32, found, 6), RLX_INVALID, "window has 13");
+  CHECK_FAILS(rlx_bound_read(q, &at, &type, 0, RLX_F32, found, 6), RLX_INVALID, "window has 13");
   rlx_block_pool_put(pool, b);
   rlx_block_pool_release(pool);
 }

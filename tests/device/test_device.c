@@ -427,17 +427,17 @@ TEST(pool_keeps_its_promise_of_zeroes) {
     unsigned char data[100];
     CHECK_OK(rlx_block_pool_create(&f.base, 1 << 20, &p));
     CHECK_OK(rlx_block_pool_get(p, 100, true, &b)); /* a new one has rubbish in it */
-    CHECK_OK(f.backend.block_read(&f.base, b, 0, data, 100));
+    CHECK_OK(f.backend.read(rlx_block_pool_queue(p), b, 0, data, 100));
     for (int i = 0; i < 100; i++) CHECK_EQ_INT(data[i], 0);
     memset(data, 7, sizeof data);
-    CHECK_OK(f.backend.block_write(&f.base, b, 0, data, 100));
+    CHECK_OK(f.backend.write(rlx_block_pool_queue(p), b, 0, data, 100));
     rlx_block_pool_put(p, b);
     uint64_t n_zeroed = f.n_zeroed;
     CHECK_OK(rlx_block_pool_get(p, 60, false, &again)); /* nothing promised, nothing done */
     CHECK(again == b && f.n_zeroed == n_zeroed);
     rlx_block_pool_put(p, again);
     CHECK_OK(rlx_block_pool_get(p, 60, true, &again)); /* all 100 of them */
-    CHECK_OK(f.backend.block_read(&f.base, again, 0, data, 100));
+    CHECK_OK(f.backend.read(rlx_block_pool_queue(p), again, 0, data, 100));
     for (int i = 0; i < 100; i++) CHECK_EQ_INT(data[i], 0);
     rlx_block_pool_put(p, again);
     f.fails_to_zero = 1;
@@ -520,8 +520,8 @@ static void *borrow(void *user) {
     uint64_t mark = t->seed * 1000003ull + i, found = 0;
     t->status = rlx_block_pool_get(t->pool, 8 + (mark * 7919) % 500, i % 3 == 0, &b);
     if (t->status) break;
-    t->status = t->d->backend->block_write(t->d, b, 0, &mark, 8);
-    if (!t->status) t->status = t->d->backend->block_read(t->d, b, 0, &found, 8);
+    t->status = t->d->backend->write(rlx_block_pool_queue(t->pool), b, 0, &mark, 8);
+    if (!t->status) t->status = t->d->backend->read(rlx_block_pool_queue(t->pool), b, 0, &found, 8);
     if (!t->status && found != mark) t->status = RLX_INVALID;
     if (i % 50 == 49) rlx_block_pool_trim(t->pool, 500);
     rlx_block_pool_release(rlx_block_pool_retain(t->pool));
@@ -569,6 +569,8 @@ TEST(null_checks_every_range) {
   char data[16] = {0};
   CHECK_OK(rlx_device_acquire("null", &d));
   const rlx_backend *n = d->backend;
+  rlx_queue *q;
+  CHECK_OK(n->queue_create(d, &q));
   CHECK(!d->info.is_mapped && d->info.kind == RLX_DEVICE_NULL && d->info.align == 256 && d->info.view_align == 64);
   CHECK_OK(n->block_create(d, 16, &b));
   CHECK(b->map == NULL && b->bytes == 16);
@@ -579,20 +581,21 @@ TEST(null_checks_every_range) {
               {0, 17, false}, {17, 0, false}, {UINT64_MAX, 1, false}, {1, UINT64_MAX, false}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const rlx_status expected = rows[i].ok ? RLX_OK : RLX_INVALID;
-    CHECK_EQ_INT(n->block_write(d, b, rows[i].at, data, rows[i].bytes), expected);
-    CHECK_EQ_INT(n->block_read(d, b, rows[i].at, data, rows[i].bytes), expected);
-    CHECK_EQ_INT(n->block_zero(d, b, rows[i].at, rows[i].bytes), expected);
+    CHECK_EQ_INT(n->write(q, b, rows[i].at, data, rows[i].bytes), expected);
+    CHECK_EQ_INT(n->read(q, b, rows[i].at, data, rows[i].bytes), expected);
+    CHECK_EQ_INT(n->zero(q, b, rows[i].at, rows[i].bytes), expected);
   }
-  CHECK_OK(n->block_copy(d, b, 0, b, 8, 8));
-  CHECK_FAILS(n->block_copy(d, b, 0, b, 7, 8), RLX_INVALID, "overlap");
-  CHECK_FAILS(n->block_copy(d, b, 9, b, 0, 8), RLX_INVALID, "not inside");
-  CHECK_FAILS(n->block_copy(d, b, 0, b, 9, 8), RLX_INVALID, "not inside");
+  CHECK_OK(n->copy(q, b, 0, b, 8, 8));
+  CHECK_FAILS(n->copy(q, b, 0, b, 7, 8), RLX_INVALID, "overlap");
+  CHECK_FAILS(n->copy(q, b, 9, b, 0, 8), RLX_INVALID, "not inside");
+  CHECK_FAILS(n->copy(q, b, 0, b, 9, 8), RLX_INVALID, "not inside");
   rlx_block *none;
   CHECK_FAILS(n->block_create(d, UINT64_MAX, &none), RLX_NO_MEMORY, "block of");
   CHECK_FAILS(n->block_create(d, UINT64_MAX / 2, &none), RLX_NO_MEMORY, "block of");
   n->block_destroy(d, b);
   n->block_destroy(d, NULL);
-  CHECK_OK(n->sync(d));
+  CHECK_OK(rlx_queue_sync(q));
+  n->queue_destroy(q);
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   CHECK_FAILS(n->describe(1, &info), RLX_NOT_FOUND, "index 0");
   rlx_device_release(d);
@@ -611,37 +614,40 @@ TEST(null_runs_copies_and_nothing_else) {
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(rlx_device_acquire("null", &d));
   const rlx_backend *n = d->backend;
+  rlx_queue *q;
+  CHECK_OK(n->queue_create(d, &q));
   rlx_claim claim = {0};
   CHECK_OK(n->claim(d, &(rlx_claim_query){.graph = g, .node = y}, &claim));
   CHECK(!claim.native);
   CHECK_EQ_STR(claim.why, "the null device computes nothing");
 
   CHECK_OK(n->block_create(d, 16, &b));
-  CHECK_OK(n->block_write(d, b, 0, "abcdefghijklmnop", 16));
+  CHECK_OK(n->write(q, b, 0, "abcdefghijklmnop", 16));
   rlx_bound w[] = {{b, 0, 4}, {b, 8, 4}, {b, 12, 4}};
   rlx_bound_step steps[] = {{.node = x, .copy = true, .n_in = 1, .n_out = 1, .in = &w[0], .out = &w[1]},
                             {.node = x, .copy = true, .n_in = 1, .n_out = 1, .in = &w[1], .out = &w[2]},
                             {.node = y, .n_in = 1, .n_out = 1, .in = &w[0], .out = &w[1]}};
   rlx_program_desc desc = {.graph = g, .steps = steps, .n_steps = 3};
-  CHECK_FAILS(n->program_create(d, &desc, &p), RLX_UNSUPPORTED, "step 2: node 2 (bit_or): the null device");
+  CHECK_FAILS(n->program_create(q, &desc, &p), RLX_UNSUPPORTED, "step 2: node 2 (bit_or): the null device");
   desc.n_steps = 2;
-  CHECK_OK(n->program_create(d, &desc, &p));
+  CHECK_OK(n->program_create(q, &desc, &p));
   uint64_t begin[2] = {0}, end[2] = {0};
-  CHECK_OK(n->program_run(p, 0, 2, &(rlx_run_args){.begin_ns = begin, .end_ns = end}));
+  CHECK_OK(n->submit(p, 0, 2, &(rlx_run_args){.begin_ns = begin, .end_ns = end}));
   CHECK(begin[0] && begin[0] <= end[0] && end[0] <= begin[1] && begin[1] <= end[1]);
   char found[17] = {0};
-  CHECK_OK(n->block_read(d, b, 0, found, 16));
+  CHECK_OK(n->read(q, b, 0, found, 16));
   CHECK_EQ_STR(found, "abcdefghabcdabcd");
-  CHECK_OK(n->program_run(p, 2, 0, &(rlx_run_args){0}));
-  CHECK_FAILS(n->program_run(p, 1, 2, &(rlx_run_args){0}), RLX_INVALID, "steps 1 to 3");
+  CHECK_OK(n->submit(p, 2, 0, &(rlx_run_args){0}));
+  CHECK_FAILS(n->submit(p, 1, 2, &(rlx_run_args){0}), RLX_INVALID, "steps 1 to 3");
   int asked = 0;
-  CHECK_FAILS(n->program_run(p, 0, 2, &(rlx_run_args){.cancel = stop_second, .cancel_user = &asked}), RLX_CANCELLED,
+  CHECK_FAILS(n->submit(p, 0, 2, &(rlx_run_args){.cancel = stop_second, .cancel_user = &asked}), RLX_CANCELLED,
               "before step 1");
   w[1].offset = 13;
-  CHECK_FAILS(n->program_run(p, 0, 1, &(rlx_run_args){0}), RLX_INVALID, "step 0: copy of node 1");
+  CHECK_FAILS(n->submit(p, 0, 1, &(rlx_run_args){0}), RLX_INVALID, "step 0: copy of node 1");
   n->program_destroy(p);
   n->program_destroy(NULL);
   n->block_destroy(d, b);
+  n->queue_destroy(q);
   rlx_device_release(d);
   rlx_graph_destroy(g);
 }

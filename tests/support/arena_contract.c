@@ -233,10 +233,10 @@ static void pool_and_zeroes(rlx_device *d) {
   CHECK_OK(rlx_block_pool_get(pool, BYTES, true, &first));
   for (int round = 0; round < 3; round++) {
     memset(data, POISON, sizeof data);
-    CHECK_OK(d->backend->block_read(d, first, 0, data, BYTES));
+    CHECK_OK(d->backend->read(rlx_block_pool_queue(pool), first, 0, data, BYTES));
     for (size_t i = 0; i < BYTES; i++) CHECK(data[i] == 0);
     memset(data, POISON, sizeof data);
-    CHECK_OK(d->backend->block_write(d, first, 0, data, BYTES));
+    CHECK_OK(d->backend->write(rlx_block_pool_queue(pool), first, 0, data, BYTES));
     rlx_block_pool_put(pool, first);
     rlx_block *again;
     CHECK_OK(rlx_block_pool_get(pool, BYTES - 8, true, &again));
@@ -325,16 +325,17 @@ static void fill_weight(rlx_dtype dtype, void *out) {
 }
 
 /* Packs and unpacks bit for bit, also reads as f32; neighbours are unchanged. */
-static void check_packed(rlx_device *d, rlx_arena *a, const rlx_arena_entry *e, void *data, void *found) {
+static void check_packed(rlx_device *d, const rlx_block_pool *pool, rlx_arena *a, const rlx_arena_entry *e, void *data,
+                         void *found) {
   const rlx_dtype dtype = e->type.dtype;
   const size_t bytes = elements_bytes(dtype, W_COUNT);
   const uint64_t end = e->at.offset + e->at.bytes;
   fill_weight(dtype, data);
   STOP_IF_FAILED;
   memset(found, POISON, (size_t)e->at.block->bytes);
-  CHECK_OK(d->backend->block_write(d, e->at.block, 0, found, e->at.block->bytes));
+  CHECK_OK(d->backend->write(rlx_block_pool_queue(pool), e->at.block, 0, found, e->at.block->bytes));
   CHECK_OK(rlx_arena_write(a, 1, dtype, data, W_COUNT));
-  CHECK_OK(d->backend->block_read(d, e->at.block, 0, found, e->at.block->bytes));
+  CHECK_OK(d->backend->read(rlx_block_pool_queue(pool), e->at.block, 0, found, e->at.block->bytes));
   for (uint64_t i = 0; i < e->at.block->bytes; i++)
     if (i < e->at.offset || i >= end) CHECK_EQ_INT(((unsigned char *)found)[i], POISON);
   CHECK_OK(rlx_arena_read(a, 1, dtype, found, W_COUNT));
@@ -359,7 +360,7 @@ static void check_layout(rlx_device *d, rlx_dtype dtype, uint32_t layout) {
   CHECK_OK(rlx_arena_put(a, 1, &e));
   void *data = malloc(room), *found = malloc(room);
   CHECK(data && found);
-  check_packed(d, a, &e, data, found);
+  check_packed(d, pool, a, &e, data, found);
   STOP_IF_FAILED;
   free(data);
   free(found);

@@ -9,7 +9,7 @@ void world_compare(const world *w) {
     rlx_block *b = rlx_arena_scratch(w->a, i);
     unsigned char *found = malloc(w->bytes[i] + 1);
     CHECK(found && b && b->bytes >= w->bytes[i]);
-    CHECK_OK(w->d->backend->block_read(w->d, b, 0, found, w->bytes[i]));
+    CHECK_OK(w->d->backend->read(rlx_block_pool_queue(w->pool), b, 0, found, w->bytes[i]));
     size_t at = memcmp(found, w->image[i], w->bytes[i]) == 0 ? w->bytes[i] : 0;
     while (at < w->bytes[i] && found[at] == w->image[i][at]) at++;
     unsigned value = at < w->bytes[i] ? found[at] : 0;
@@ -21,7 +21,8 @@ void world_compare(const world *w) {
 static void world_poison(world *w) {
   for (uint32_t i = 0; i < N_BLOCKS; i++) {
     for (size_t k = 0; k < w->bytes[i]; k++) w->image[i][k] = (unsigned char)(POISON + 31 * k + k / 251);
-    CHECK_OK(w->d->backend->block_write(w->d, rlx_arena_scratch(w->a, i), 0, w->image[i], w->bytes[i]));
+    CHECK_OK(
+      w->d->backend->write(rlx_block_pool_queue(w->pool), rlx_arena_scratch(w->a, i), 0, w->image[i], w->bytes[i]));
   }
 }
 

@@ -210,10 +210,10 @@ static rlx_status check_after(node_check *n, variant v, const window *in, const 
 static rlx_status run_program(node_check *n, variant v, const rlx_bound_step *step) {
   rlx_program_desc desc = {.graph = n->c->built.graph, .steps = step, .n_steps = 1, .switches = switches_of(n)};
   rlx_program *p;
-  RLX_TRY(rlx_backend_cpu.program_create(devices[n->isa], &desc, &p));
+  RLX_TRY(rlx_backend_cpu.program_create(&(rlx_queue){devices[n->isa]}, &desc, &p));
   n_allocations = 0;
   rlx_mem_set_hook(count_allocation, NULL);
-  rlx_status s = rlx_backend_cpu.program_run(p, 0, 1, &(rlx_run_args){.draw = 7, .pool = pools[v.pool]});
+  rlx_status s = rlx_backend_cpu.submit(p, 0, 1, &(rlx_run_args){.draw = 7, .pool = pools[v.pool]});
   rlx_mem_set_hook(NULL, NULL);
   rlx_backend_cpu.program_destroy(p);
   n->counts->runs++;

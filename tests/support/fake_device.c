@@ -45,30 +45,30 @@ static void destroy(rlx_device *d, rlx_block *b) {
   rlx_mem_free(b);
 }
 
-static rlx_status write(rlx_device *d, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
-  RLX_TRY(check(fake_of(d), b, offset, bytes));
+static rlx_status write(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
+  RLX_TRY(check(fake_of(q->device), b, offset, bytes));
   memcpy(data_of(b) + offset, src, (size_t)bytes);
   return RLX_OK;
 }
 
-static rlx_status read(rlx_device *d, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
-  RLX_TRY(check(fake_of(d), b, offset, bytes));
+static rlx_status read(rlx_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
+  RLX_TRY(check(fake_of(q->device), b, offset, bytes));
   memcpy(dst, data_of(b) + offset, (size_t)bytes);
   return RLX_OK;
 }
 
-static rlx_status copy(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
+static rlx_status copy(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
                        uint64_t bytes) {
-  RLX_TRY(check(fake_of(d), dst, dst_offset, bytes));
-  RLX_TRY(check(fake_of(d), src, src_offset, bytes));
+  RLX_TRY(check(fake_of(q->device), dst, dst_offset, bytes));
+  RLX_TRY(check(fake_of(q->device), src, src_offset, bytes));
   if (dst == src && dst_offset < src_offset + bytes && src_offset < dst_offset + bytes)
     return RLX_FAIL(RLX_INVALID, "fake device: a copy overlaps itself");
   memcpy(data_of(dst) + dst_offset, data_of(src) + src_offset, (size_t)bytes);
   return RLX_OK;
 }
 
-static rlx_status zero(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes) {
-  fake_device *f = fake_of(d);
+static rlx_status zero(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes) {
+  fake_device *f = fake_of(q->device);
   RLX_TRY(check(f, b, offset, bytes));
   if (f->fails_to_zero) {
     f->fails_to_zero--;
@@ -79,8 +79,9 @@ static rlx_status zero(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t by
   return RLX_OK;
 }
 
-static rlx_status sync(rlx_device *d) {
-  return fake_of(d)->is_lost ? RLX_FAIL(RLX_DEVICE_LOST, "fake device: lost") : RLX_OK;
+static rlx_status wait(rlx_queue *q, uint64_t value) {
+  (void)value;
+  return fake_of(q->device)->is_lost ? RLX_FAIL(RLX_DEVICE_LOST, "fake device: lost") : RLX_OK;
 }
 
 static uint64_t layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {
@@ -123,11 +124,11 @@ void fake_device_init(fake_device *f, bool is_mapped) {
   f->backend.repack = repack;
   f->backend.block_create = create;
   f->backend.block_destroy = destroy;
-  f->backend.block_write = write;
-  f->backend.block_read = read;
-  f->backend.block_copy = copy;
-  f->backend.block_zero = zero;
-  f->backend.sync = sync;
+  f->backend.write = write;
+  f->backend.read = read;
+  f->backend.copy = copy;
+  f->backend.zero = zero;
+  f->backend.wait = wait;
   f->base.backend = &f->backend;
   snprintf(f->base.info.name, sizeof f->base.info.name, "fake");
   f->base.info.align = 256;

@@ -15,7 +15,7 @@ typedef struct fake_device {
   rlx_backend backend;
   bool is_mapped, is_lost;
   uint64_t room;          /* limit of the bytes of all blocks; 0: none */
-  uint64_t fails_to_zero; /* block_zero fails this many times */
+  uint64_t fails_to_zero; /* zeroing fails this many times */
   atomic_uint_least64_t live_bytes, n_blocks, n_zeroed;
 } fake_device;
 

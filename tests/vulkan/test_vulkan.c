@@ -96,33 +96,36 @@ static void check_odd_ranges(const char *name) {
   rlx_block *b;
   ACQUIRE(name, &d);
   const rlx_backend *v = d->backend;
+  rlx_queue *q;
+  CHECK_OK(v->queue_create(d, &q));
   CHECK_OK(v->block_create(d, N, &b));
   uint64_t seed = 1;
   for (int i = 0; i < N; i++) image[i] = (unsigned char)(i * 7);
-  CHECK_OK(v->block_write(d, b, 0, image, N));
+  CHECK_OK(v->write(q, b, 0, image, N));
   for (int round = 0; round < ROUNDS; round++) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     const uint64_t half = N / 2, at = (seed >> 33) % half, bytes = (seed >> 43) % (half - at) % 40;
     switch (round % 3) {
       case 0:
         for (uint64_t i = 0; i < bytes; i++) data[i] = image[at + i] = (unsigned char)(seed >> (i % 8 * 8));
-        CHECK_OK(v->block_write(d, b, at, data, bytes));
+        CHECK_OK(v->write(q, b, at, data, bytes));
         break;
       case 1:
         memset(image + at, 0, (size_t)bytes);
-        CHECK_OK(v->block_zero(d, b, at, bytes));
+        CHECK_OK(v->zero(q, b, at, bytes));
         break;
       default:
         memcpy(image + half + (seed >> 53) % 400, image + at, (size_t)bytes);
-        CHECK_OK(v->block_copy(d, b, half + (seed >> 53) % 400, b, at, bytes));
+        CHECK_OK(v->copy(q, b, half + (seed >> 53) % 400, b, at, bytes));
     }
     if (round % 7) continue; /* several that meet before anyone looks */
-    CHECK_OK(v->block_read(d, b, 0, found, N));
+    CHECK_OK(v->read(q, b, 0, found, N));
     CHECK(memcmp(found, image, N) == 0);
   }
-  CHECK_OK(v->block_read(d, b, 0, found, N));
+  CHECK_OK(v->read(q, b, 0, found, N));
   CHECK(memcmp(found, image, N) == 0);
   v->block_destroy(d, b);
+  v->queue_destroy(q);
   rlx_device_release(d);
 }
 
@@ -136,21 +139,24 @@ TEST(ranges_are_checked) {
   char bytes[16] = {0};
   ACQUIRE("vulkan:staging", &d);
   const rlx_backend *v = d->backend;
+  rlx_queue *q;
+  CHECK_OK(v->queue_create(d, &q));
   CHECK_OK(v->block_create(d, 16, &b));
   CHECK_OK(v->block_create(d, 0, &empty));
-  CHECK_FAILS(v->block_write(d, b, 8, bytes, 9), RLX_INVALID, "9 bytes at 8 are not inside a block of 16");
-  CHECK_FAILS(v->block_read(d, b, 17, bytes, 0), RLX_INVALID, "read");
-  CHECK_FAILS(v->block_read(d, b, UINT64_MAX, bytes, 2), RLX_INVALID, "read");
-  CHECK_FAILS(v->block_zero(d, b, 0, 17), RLX_INVALID, "zero");
-  CHECK_FAILS(v->block_copy(d, b, 4, b, 0, 8), RLX_INVALID, "overlap");
-  CHECK_FAILS(v->block_copy(d, NULL, 4, b, 0, 8), RLX_INVALID, "NULL");
-  CHECK_OK(v->block_write(d, empty, 0, NULL, 0));
-  CHECK_OK(v->block_read(d, empty, 0, NULL, 0));
-  CHECK_OK(v->block_zero(d, empty, 0, 0));
-  CHECK_OK(v->block_copy(d, b, 0, empty, 0, 0));
+  CHECK_FAILS(v->write(q, b, 8, bytes, 9), RLX_INVALID, "9 bytes at 8 are not inside a block of 16");
+  CHECK_FAILS(v->read(q, b, 17, bytes, 0), RLX_INVALID, "read");
+  CHECK_FAILS(v->read(q, b, UINT64_MAX, bytes, 2), RLX_INVALID, "read");
+  CHECK_FAILS(v->zero(q, b, 0, 17), RLX_INVALID, "zero");
+  CHECK_FAILS(v->copy(q, b, 4, b, 0, 8), RLX_INVALID, "overlap");
+  CHECK_FAILS(v->copy(q, NULL, 4, b, 0, 8), RLX_INVALID, "NULL");
+  CHECK_OK(v->write(q, empty, 0, NULL, 0));
+  CHECK_OK(v->read(q, empty, 0, NULL, 0));
+  CHECK_OK(v->zero(q, empty, 0, 0));
+  CHECK_OK(v->copy(q, b, 0, empty, 0, 0));
   v->block_destroy(d, empty);
   v->block_destroy(d, b);
   v->block_destroy(d, NULL);
+  v->queue_destroy(q);
   rlx_device_release(d);
 }
 
@@ -166,18 +172,21 @@ TEST(large_transfers) {
     rlx_block *a, *b;
     ACQUIRE(memories[k], &d);
     const rlx_backend *v = d->backend;
+    rlx_queue *q;
+    CHECK_OK(v->queue_create(d, &q));
     CHECK_OK(v->block_create(d, n + 32, &a));
     CHECK_OK(v->block_create(d, n + 32, &b));
-    CHECK_OK(v->block_write(d, a, 5, out, n));
+    CHECK_OK(v->write(q, a, 5, out, n));
     memset(in, 0, n);
-    CHECK_OK(v->block_copy(d, b, 3, a, 5, n));
-    CHECK_OK(v->block_zero(d, a, 0, n + 32));
-    CHECK_OK(v->block_read(d, b, 3, in, n));
+    CHECK_OK(v->copy(q, b, 3, a, 5, n));
+    CHECK_OK(v->zero(q, a, 0, n + 32));
+    CHECK_OK(v->read(q, b, 3, in, n));
     CHECK(memcmp(in, out, n) == 0);
-    CHECK_OK(v->block_read(d, a, 7, in, n));
+    CHECK_OK(v->read(q, a, 7, in, n));
     for (size_t i = 0; i < n; i += 997) CHECK_EQ_INT(in[i], 0);
     v->block_destroy(d, b);
     v->block_destroy(d, a);
+    v->queue_destroy(q);
     rlx_device_release(d);
   }
   free(out);
@@ -192,14 +201,16 @@ TEST(small_blocks_share_memory) {
   ACQUIRE("vulkan:staging", &d);
   const rlx_backend *v = d->backend;
   const size_t live = rlx_mem_live();
+  rlx_queue *q;
+  CHECK_OK(v->queue_create(d, &q));
   for (uint32_t round = 0; round < 2; round++) {
     for (uint32_t i = round; i < N; i += round + 1) {
       CHECK_OK(v->block_create(d, 4 + i % 3000, &blocks[i]));
-      CHECK_OK(v->block_write(d, blocks[i], 0, &i, sizeof i));
+      CHECK_OK(v->write(q, blocks[i], 0, &i, sizeof i));
     }
     for (uint32_t i = 0; i < N; i += 7) {
       uint32_t found;
-      CHECK_OK(v->block_read(d, blocks[i], 0, &found, sizeof found));
+      CHECK_OK(v->read(q, blocks[i], 0, &found, sizeof found));
       CHECK_EQ_INT(found, i);
     }
     for (uint32_t i = 1; i < N && round == 0; i += 2) v->block_destroy(d, blocks[i]);
@@ -208,12 +219,14 @@ TEST(small_blocks_share_memory) {
   for (const vk_chunk *c = ((vk_device *)d)->device_heap.chunks; c; c = c->next) n_chunks++;
   CHECK(n_chunks < 8);
   for (uint32_t i = 0; i < N; i++) v->block_destroy(d, blocks[i]);
+  v->queue_destroy(q);
   CHECK_EQ_INT(rlx_mem_live(), live);
   rlx_device_release(d);
 }
 
 typedef struct mover {
   rlx_device *d;
+  rlx_queue *q;
   unsigned seed;
   rlx_status status;
   bool differs;
@@ -230,9 +243,9 @@ static void *move(void *user) {
   for (unsigned round = 0; round < 12 && !m->status; round++) {
     size_t bytes = round % 3 ? 5000 + 777 * round : BYTES;
     for (size_t i = 0; i < bytes; i++) out[i] = (unsigned char)(i * m->seed + round);
-    m->status = v->block_write(m->d, a, 0, out, bytes);
-    if (!m->status) m->status = v->block_copy(m->d, b, 0, a, 0, bytes);
-    if (!m->status) m->status = v->block_read(m->d, b, 0, in, bytes);
+    m->status = v->write(m->q, a, 0, out, bytes);
+    if (!m->status) m->status = v->copy(m->q, b, 0, a, 0, bytes);
+    if (!m->status) m->status = v->read(m->q, b, 0, in, bytes);
     m->differs = m->differs || memcmp(in, out, bytes) != 0;
   }
   v->block_destroy(m->d, a);
@@ -248,14 +261,19 @@ TEST(threads_share_a_device) {
     if (is_absent(memories[k])) continue;
     rlx_device *d;
     ACQUIRE(memories[k], &d);
+    rlx_queue *q, *other;
+    CHECK_OK(d->backend->queue_create(d, &q));
+    CHECK_OK(d->backend->queue_create(d, &other));
     pthread_t threads[N];
     mover movers[N];
     for (unsigned i = 0; i < N; i++) {
-      movers[i] = (mover){.d = d, .seed = 2 * i + 3};
+      movers[i] = (mover){.d = d, .q = i % 2 ? other : q, .seed = 2 * i + 3};
       CHECK(pthread_create(&threads[i], NULL, move, &movers[i]) == 0);
     }
     for (int i = 0; i < N; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < N; i++) CHECK(movers[i].status == RLX_OK && !movers[i].differs);
+    d->backend->queue_destroy(q);
+    d->backend->queue_destroy(other);
     rlx_device_release(d);
   }
 }
@@ -264,6 +282,7 @@ TEST(threads_share_a_device) {
 
 typedef struct copies {
   rlx_device *d;
+  rlx_queue *q;
   rlx_graph *g;
   rlx_block *b;
   rlx_program *p;
@@ -279,13 +298,14 @@ static void copies_open(copies *c, const char *device, const uint8_t (*pairs)[2]
   unsigned char image[16 * CELL];
   *c = (copies){0};
   ACQUIRE(device, &c->d);
+  CHECK_OK(c->d->backend->queue_create(c->d, &c->q));
   CHECK_OK(rlx_graph_create(&c->g));
   rlx_node x = rlx_op_input(c->g, "x", RLX_U8, RLX_DIMS(CELL));
   rlx_graph_add_output(c->g, "y", x);
   CHECK_OK(rlx_graph_finish(c->g));
   for (size_t i = 0; i < sizeof image; i++) image[i] = (unsigned char)('0' + i / CELL);
   CHECK_OK(c->d->backend->block_create(c->d, sizeof image, &c->b));
-  CHECK_OK(c->d->backend->block_write(c->d, c->b, 0, image, sizeof image));
+  CHECK_OK(c->d->backend->write(c->q, c->b, 0, image, sizeof image));
   for (size_t i = 0; i < n; i++) {
     c->windows[2 * i] = (rlx_bound){c->b, pairs[i][0] * CELL, CELL};
     c->windows[2 * i + 1] = (rlx_bound){c->b, pairs[i][1] * CELL, CELL};
@@ -293,13 +313,14 @@ static void copies_open(copies *c, const char *device, const uint8_t (*pairs)[2]
       .node = x, .copy = true, .n_in = 1, .n_out = 1, .in = &c->windows[2 * i], .out = &c->windows[2 * i + 1]};
   }
   c->desc = (rlx_program_desc){.graph = c->g, .steps = c->steps, .n_steps = n};
-  CHECK_OK(c->d->backend->program_create(c->d, &c->desc, &c->p));
+  CHECK_OK(c->d->backend->program_create(c->q, &c->desc, &c->p));
 }
 
 static void copies_close(copies *c) {
   if (!c->d) return;
   c->d->backend->program_destroy(c->p);
   c->d->backend->block_destroy(c->d, c->b);
+  c->d->backend->queue_destroy(c->q);
   rlx_graph_destroy(c->g);
   rlx_device_release(c->d);
 }
@@ -307,7 +328,8 @@ static void copies_close(copies *c) {
 /* The cells, by their first and last bytes. */
 static void copies_expect(copies *c, const char *cells) {
   unsigned char image[16 * CELL];
-  CHECK_OK(c->d->backend->block_read(c->d, c->b, 0, image, sizeof image));
+  CHECK_OK(rlx_queue_sync(c->q)); /* the host may see the block: reading it would not wait for the program */
+  CHECK_OK(c->d->backend->read(c->q, c->b, 0, image, sizeof image));
   for (size_t i = 0; cells[i]; i++) {
     CHECK_EQ_INT(image[i * CELL], cells[i]);
     CHECK_EQ_INT(image[i * CELL + CELL - 1], cells[i]);
@@ -332,7 +354,7 @@ TEST(barriers_only_where_windows_meet) {
     copies c;
     copies_open(&c, "vulkan", rows[k].pairs, 4);
     if (test_all.result != TEST_PASSED) return;
-    CHECK_OK(c.d->backend->program_run(c.p, 0, 4, &(rlx_run_args){0}));
+    CHECK_OK(c.d->backend->submit(c.p, 0, 4, &(rlx_run_args){0}));
     copies_expect(&c, rows[k].cells);
     vk_counts counts;
     vk_program_counts(c.p, &counts);
@@ -352,24 +374,24 @@ TEST(spans_are_recorded_once) {
     copies_open(&c, memories[k], pairs, 4);
     if (test_all.result != TEST_PASSED) return;
     const rlx_backend *v = c.d->backend;
-    CHECK_OK(v->program_run(c.p, 1, 2, &(rlx_run_args){0}));
+    CHECK_OK(v->submit(c.p, 1, 2, &(rlx_run_args){0}));
     copies_expect(&c, "012225");
-    CHECK_OK(v->program_run(c.p, 3, 1, &(rlx_run_args){0}));
+    CHECK_OK(v->submit(c.p, 3, 1, &(rlx_run_args){0}));
     copies_expect(&c, "012222");
-    CHECK_OK(v->program_run(c.p, 4, 0, &(rlx_run_args){0}));
-    CHECK_OK(v->program_run(c.p, 0, 4, &(rlx_run_args){0}));
+    CHECK_OK(v->submit(c.p, 4, 0, &(rlx_run_args){0}));
+    CHECK_OK(v->submit(c.p, 0, 4, &(rlx_run_args){0}));
     copies_expect(&c, "002222");
     size_t live = rlx_mem_live();
     vk_counts once, again;
     vk_program_counts(c.p, &once);
     for (int i = 0; i < 20; i++) {
-      CHECK_OK(v->program_run(c.p, 1, 2, &(rlx_run_args){0}));
-      CHECK_OK(v->program_run(c.p, 0, 4, &(rlx_run_args){0}));
+      CHECK_OK(v->submit(c.p, 1, 2, &(rlx_run_args){0}));
+      CHECK_OK(v->submit(c.p, 0, 4, &(rlx_run_args){0}));
     }
     vk_program_counts(c.p, &again);
     CHECK_EQ_INT(again.copies, once.copies);
     CHECK_EQ_INT(rlx_mem_live(), live);
-    CHECK_FAILS(v->program_run(c.p, 2, 3, &(rlx_run_args){0}), RLX_INVALID, "3 steps from 2");
+    CHECK_FAILS(v->submit(c.p, 2, 3, &(rlx_run_args){0}), RLX_INVALID, "3 steps from 2");
     copies_close(&c);
   }
 }
@@ -388,15 +410,15 @@ TEST(submissions_are_cut_timed_and_stopped) {
     int asked = 0;
     const rlx_run_args stops = {.cancel = stop_third, .cancel_user = &asked};
     if (k < 2) {
-      CHECK_FAILS(v->program_run(c.p, 0, 4, &stops), RLX_CANCELLED, "node 1 (input): stopped by the caller");
+      CHECK_FAILS(v->submit(c.p, 0, 4, &stops), RLX_CANCELLED, "node 1 (input): stopped by the caller");
       copies_expect(&c, "01230067");
     } else {
-      CHECK_OK(v->program_run(c.p, 0, 4, &stops));
+      CHECK_OK(v->submit(c.p, 0, 4, &stops));
       CHECK_EQ_INT(asked, 1);
     }
     uint64_t begin[4] = {0}, end[4] = {0};
     const uint64_t before = rlx_now_ns();
-    for (int i = 0; i < 3; i++) CHECK_OK(v->program_run(c.p, 0, 4, &(rlx_run_args){.begin_ns = begin, .end_ns = end}));
+    for (int i = 0; i < 3; i++) CHECK_OK(v->submit(c.p, 0, 4, &(rlx_run_args){.begin_ns = begin, .end_ns = end}));
     copies_expect(&c, "01230000");
     CHECK(begin[0] >= before && begin[0] < rlx_now_ns());
     for (int i = 0; i < 4; i++) CHECK(begin[i] <= end[i] && (i == 0 || end[i - 1] <= begin[i]));
@@ -413,11 +435,11 @@ TEST(wrong_programs_are_reported) {
   if (test_all.result != TEST_PASSED) return;
   const rlx_backend *v = c.d->backend;
   c.windows[1].offset = 16 * CELL - 1;
-  CHECK_FAILS(v->program_create(c.d, &c.desc, &p), RLX_INVALID, "node 1 (input): result 0: 256 bytes at 4095");
+  CHECK_FAILS(v->program_create(c.q, &c.desc, &p), RLX_INVALID, "node 1 (input): result 0: 256 bytes at 4095");
   c.windows[1] = (rlx_bound){c.b, 0, CELL / 2};
-  CHECK_FAILS(v->program_create(c.d, &c.desc, &p), RLX_INVALID, "of equal bytes");
+  CHECK_FAILS(v->program_create(c.q, &c.desc, &p), RLX_INVALID, "of equal bytes");
   c.steps[0].copy = false;
-  CHECK_FAILS(v->program_create(c.d, &c.desc, &p), RLX_UNSUPPORTED, "node 1 (input)");
+  CHECK_FAILS(v->program_create(c.q, &c.desc, &p), RLX_UNSUPPORTED, "node 1 (input)");
   CHECK(p == NULL);
   copies_close(&c);
 }

@@ -16,6 +16,7 @@ TEST(vulkan_faults) { SKIP("this library was built without Vulkan"); }
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "device/queue.h"
 #include "device/registry.h"
 #include "folder.h"
 #include "rules.h"
@@ -252,6 +253,8 @@ static void lose_and_go_on(void) {
   rlx_device *d;
   CHECK_OK(rlx_device_acquire("vulkan:staging", &d));
   rlx_block *b;
+  rlx_queue *q;
+  CHECK_OK(d->backend->queue_create(d, &q));
   CHECK_OK(d->backend->block_create(d, 64, &b));
   const vk_fault_plan loss = {.lose_at_submit = 1}, none = {0};
   fault_set(&loss);
@@ -260,15 +263,16 @@ static void lose_and_go_on(void) {
   CHECK(atomic_load(&d->is_lost));
   CHECK_FAILS(rlx_executable_run(e), RLX_DEVICE_LOST, "was lost before");
   CHECK_FAILS(rlx_executable_write(e, "x", &in), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->block_write(d, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->block_read(d, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->block_zero(d, b, 0, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->block_copy(d, b, 0, b, 8, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->sync(d), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(d->backend->write(q, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(d->backend->read(q, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(d->backend->zero(q, b, 0, 4), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(d->backend->copy(q, b, 0, b, 8, 4), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(rlx_queue_sync(q), RLX_DEVICE_LOST, "was lost before");
   rlx_block *another;
   CHECK_FAILS(d->backend->block_create(d, 64, &another), RLX_DEVICE_LOST, "was lost before");
   CHECK_OK(work("vulkan:staging", g, message)); /* while the lost one is still held */
   d->backend->block_destroy(d, b);
+  d->backend->queue_destroy(q);
   rlx_device_release(d);
   rlx_executable_destroy(e);
   rlx_session_destroy(s);
@@ -412,10 +416,13 @@ static void run_wrongly(void) {
                   &buffer);
   rlx_block *b;
   CHECK_OK(base->backend->block_create(base, 1024, &b));
-  CHECK_OK(base->backend->block_zero(base, b, 0, 512)); /* opens a batch */
+  rlx_queue *q;
+  CHECK_OK(base->backend->queue_create(base, &q));
+  CHECK_OK(base->backend->zero(q, b, 0, 512)); /* opens a batch */
   const vk_range *r = vk_range_of(b);
-  d->CmdFillBuffer(d->staging.open->cmd, r->chunk->buffer, r->offset, 512, 1);
-  CHECK_OK(base->backend->sync(base));
+  d->CmdFillBuffer(vk_queue_of(q)->staging.open->cmd, r->chunk->buffer, r->offset, 512, 1);
+  CHECK_OK(rlx_queue_sync(q));
+  base->backend->queue_destroy(q);
   base->backend->block_destroy(base, b);
   rlx_device_release(base);
 }

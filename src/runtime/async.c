@@ -1,0 +1,306 @@
+/* Runs that are not waited for, and their completions.
+ *
+ * Where the device runs all steps and nothing has to be seen on the way, the run is submitted to the queue in the calling
+ * thread, with copies of its outputs to host memory behind it, and the completion holds the point behind those. The first
+ * caller that polls or waits after the point is reached finishes the run: it moves the outputs to the caller's memory and
+ * releases the executable. With a callback the session's worker waits for the point.
+ *
+ * All other runs, and all on devices that compute in the calling thread, are jobs of the session's worker, which runs them as
+ * rlx_run does. In both cases the executable's lock is held from the call until the run is finished, so the run holds
+ * everything that the executable holds; the caller may destroy the executable, the session and the graph meanwhile. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sized.h"
+#include "runtime/executable.h"
+
+typedef struct delivery { /* of an output, from the download block */
+  const rlx_arena_entry *from;
+  uint64_t offset;
+  void *to;
+  size_t bytes;
+} delivery;
+
+struct rlx_completion {
+  atomic_uint refs; /* the caller's and the run's */
+  rlx_session *session;
+  rlx_executable *e;
+  void (*done)(void *user, rlx_status status);
+  void *user;
+  rlx_job job;
+  rlx_named_tensor *outputs; /* the run's own copy */
+  size_t n_outputs;
+  bool is_submitted; /* to the device: */
+  uint64_t point;
+  delivery *deliveries;
+  size_t n_deliveries;
+
+  pthread_mutex_t lock; /* of what follows */
+  pthread_cond_t changed;
+  bool is_finishing, is_done; /* finishing: a thread waits for the point, or moves the outputs */
+  bool is_over;               /* the callback has returned too */
+  rlx_status status;
+  rlx_saved_message message; /* of the failure */
+};
+
+static void completion_free(rlx_completion *c) {
+  pthread_cond_destroy(&c->changed);
+  pthread_mutex_destroy(&c->lock);
+  rlx_mem_free(c->outputs);
+  rlx_mem_free(c->deliveries);
+  rlx_session_release(c->session);
+  rlx_mem_free(c);
+}
+
+static void release(rlx_completion *c) {
+  if (atomic_fetch_sub(&c->refs, 1) == 1) completion_free(c);
+}
+
+static rlx_status create(rlx_executable *e, const rlx_named_tensor *outputs, size_t n, const rlx_async_options *options,
+                         rlx_completion **out) {
+  *out = NULL;
+  rlx_completion *c = rlx_new(rlx_completion);
+  rlx_named_tensor *copy = rlx_mem_calloc(n, sizeof *copy);
+  bool has_lock = c && copy && pthread_mutex_init(&c->lock, NULL) == 0;
+  if (!has_lock || pthread_cond_init(&c->changed, NULL)) {
+    if (has_lock) pthread_mutex_destroy(&c->lock);
+    rlx_mem_free(copy);
+    rlx_mem_free(c);
+    return RLX_FAIL(RLX_NO_MEMORY, "the completion of a run");
+  }
+  if (n) memcpy(copy, outputs, n * sizeof *copy);
+  atomic_init(&c->refs, 2);
+  c->session = rlx_session_retain(e->states->session); /* the queue's */
+  c->e = e;
+  c->outputs = copy;
+  c->n_outputs = n;
+  c->done = options->done;
+  c->user = options->user;
+  *out = c;
+  return RLX_OK;
+}
+
+/* The run is over and the executable is free, or gone. */
+static void complete(rlx_completion *c, rlx_status s) {
+  pthread_mutex_lock(&c->lock);
+  if (s) rlx_message_save(&c->message);
+  c->status = s;
+  c->is_done = true;
+  pthread_cond_broadcast(&c->changed);
+  pthread_mutex_unlock(&c->lock);
+  if (c->done) c->done(c->user, s);
+  pthread_mutex_lock(&c->lock);
+  c->is_over = true;
+  const bool is_last =
+    atomic_fetch_sub(&c->refs, 1) == 1; /* under the lock: who waits for is_over frees the rest itself */
+  pthread_cond_broadcast(&c->changed);
+  pthread_mutex_unlock(&c->lock);
+  if (is_last) completion_free(c);
+}
+
+/* ---- by the session's worker ---- */
+
+static void run_job(void *user) {
+  rlx_completion *c = user;
+  rlx_executable *e = c->e;
+  rlx_lock_adopt(&e->lock);
+  rlx_session_begin(e->session, &e->budget, "rlx_run_async", 0, &e->watch);
+  complete(c, rlx_leave(e, rlx_run_prepared(e, c->outputs, c->n_outputs)));
+}
+
+/* ---- by the device ---- */
+
+static rlx_status add_delivery(rlx_completion *c, uint32_t output, void *to, size_t bytes, uint64_t *total) {
+  const rlx_arena_entry *from = rlx_result_entry(c->e, output, bytes);
+  if (!from) return RLX_UNSUPPORTED; /* without words: the worker runs it */
+  c->deliveries[c->n_deliveries++] = (delivery){from, *total, to, bytes};
+  *total += (bytes + 15) / 16 * 16;
+  return RLX_OK;
+}
+
+/* What goes to the caller's memory: the outputs of the call, and those that are bound. */
+static rlx_status list_deliveries(rlx_completion *c, uint64_t *total) {
+  rlx_executable *e = c->e;
+  c->deliveries = rlx_mem_calloc(c->n_outputs + e->n_results, sizeof *c->deliveries);
+  if (!c->deliveries) return RLX_FAIL(RLX_NO_MEMORY, "%zu outputs", c->n_outputs);
+  for (size_t i = 0; i < c->n_outputs; i++) {
+    const rlx_tensor *t = &c->outputs[i].tensor;
+    RLX_TRY(add_delivery(c, rlx_result_find(e, c->outputs[i].name), t->data, t->bytes, total));
+  }
+  for (uint32_t i = 0; i < e->n_results; i++)
+    if (e->results[i].bound) RLX_TRY(add_delivery(c, i, e->results[i].bound, e->results[i].bound_bytes, total));
+  return RLX_OK;
+}
+
+static rlx_status make_download(rlx_executable *e, uint64_t bytes) {
+  rlx_device *d = e->session->device;
+  if (!bytes || (e->download && e->download->bytes >= bytes)) return RLX_OK;
+  if (e->download) d->backend->block_destroy(d, e->download);
+  e->download = NULL;
+  RLX_TRY_AT(
+    (d->backend->block_create_host ? d->backend->block_create_host : d->backend->block_create)(d, bytes, &e->download),
+    "the outputs of a run in flight");
+  return RLX_OK;
+}
+
+static rlx_status submit_all(rlx_completion *c) {
+  rlx_executable *e = c->e;
+  rlx_queue *q = rlx_executable_queue(e);
+  RLX_TRY(rlx_steps_submit(e));
+  atomic_fetch_add_explicit(&e->draw, 1, memory_order_relaxed);
+  for (size_t i = 0; i < c->n_deliveries; i++) {
+    const delivery *o = &c->deliveries[i];
+    RLX_TRY(q->device->backend->copy(q, e->download, o->offset, o->from->at.block, o->from->at.offset, o->bytes));
+  }
+  RLX_TRY(rlx_feeds_submit(e));
+  return q->device->backend->mark(q, &c->point);
+}
+
+static rlx_status submit(rlx_completion *c) {
+  rlx_executable *e = c->e;
+  RLX_TRY(rlx_run_begin(e));
+  e->now->has_run = false;
+  rlx_status s = submit_all(c);
+  if (!s) return RLX_OK;
+  s = rlx_steps_settle(e, s); /* nothing of it may be in flight when the call fails */
+  rlx_run_end(e);
+  return s;
+}
+
+/* The point is reached, or waiting for it fails. */
+static void finish(rlx_completion *c) {
+  rlx_executable *e = c->e;
+  rlx_queue *q = rlx_executable_queue(e);
+  rlx_lock_adopt(&e->lock);
+  rlx_status s = q->device->backend->wait(q, c->point);
+  if (s) s = rlx_steps_frame(e, s);
+  for (size_t i = 0; i < c->n_deliveries && !s; i++) {
+    const delivery *o = &c->deliveries[i];
+    if (o->bytes) memcpy(o->to, (const char *)e->download->map + o->offset, o->bytes);
+  }
+  e->now->has_run = !s;
+  rlx_run_end(e);
+  rlx_lock_release(&e->lock);
+  complete(c, s);
+}
+
+static void finish_job(void *user) { finish(user); }
+
+/* Whether the device can run it by itself; it is submitted then. */
+static rlx_status try_to_submit(rlx_completion *c) {
+  uint64_t bytes = 0;
+  if (!rlx_steps_can_submit(c->e) || !rlx_feeds_can_submit(c->e) || rlx_budget_is_watched()) return RLX_OK;
+  rlx_status s = list_deliveries(c, &bytes);
+  if (s == RLX_UNSUPPORTED) return RLX_OK;
+  if (s) return s;
+  RLX_TRY(make_download(c->e, bytes));
+  RLX_TRY(submit(c));
+  c->is_submitted = true;
+  return RLX_OK;
+}
+
+/* ---- the calls ---- */
+
+static rlx_status run_async(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
+                            rlx_named_tensor *outputs, size_t n_outputs, const rlx_async_options *options,
+                            rlx_completion **out) {
+  RLX_TRY(rlx_run_prepare(e, inputs, n_inputs, outputs, n_outputs));
+  rlx_completion *c;
+  RLX_TRY(create(e, outputs, n_outputs, options, &c));
+  rlx_status s = try_to_submit(c);
+  if (s) {
+    atomic_store(&c->refs, 1);
+    release(c);
+    return s;
+  }
+  *out = c;
+  return RLX_OK;
+}
+
+/* Hands the run to the worker, where it needs one. The lock is the run's by now. */
+static rlx_status hand_over(rlx_completion *c) {
+  c->job = (rlx_job){.run = c->is_submitted ? finish_job : run_job, .user = c};
+  return c->is_submitted && !c->done ? RLX_OK : rlx_worker_add(c->session->worker, &c->job);
+}
+
+rlx_status rlx_run_async(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs, rlx_named_tensor *outputs,
+                         size_t n_outputs, const rlx_async_options *options, rlx_completion **out) {
+  rlx_async_options own;
+  rlx_completion *c = NULL;
+  if (out) *out = NULL;
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_async_options", options, &own), "rlx_run_async");
+  if (!out && !own.done) return RLX_FAIL(RLX_INVALID, "rlx_run_async: out is NULL and there is no callback");
+  RLX_TRY(rlx_enter(e, "rlx_run_async"));
+  rlx_status s = rlx_budget_end(&e->budget, run_async(e, inputs, n_inputs, outputs, n_outputs, &own, &c));
+  if (s) {
+    rlx_lock_release(&e->lock);
+    return s;
+  }
+  if (out) *out = c;
+  rlx_lock_detach(&e->lock);
+  s = hand_over(c); /* the executable may be gone from here on */
+  if (s && c->is_submitted) {
+    finish(c); /* no thread can be had: the callback is called here */
+    s = RLX_OK;
+  }
+  if (s) {
+    rlx_lock_adopt(&e->lock);
+    rlx_lock_release(&e->lock);
+    atomic_store(&c->refs, 1);
+    if (out) *out = NULL;
+  }
+  if (s || !out) release(c);
+  return s;
+}
+
+/* Under the lock. Finishes a submitted run whose point is reached, or is waited for. With a callback the worker does. */
+static void try_to_finish(rlx_completion *c, bool waits) {
+  if (!c->is_submitted || c->done || c->is_done || c->is_finishing) return;
+  rlx_queue *q = rlx_session_queue(c->session);
+  bool is_reached = waits;
+  if (!waits && q->device->backend->poll(q, c->point, &is_reached)) is_reached = true; /* waiting finds out why */
+  if (!is_reached) return;
+  c->is_finishing = true;
+  pthread_mutex_unlock(&c->lock);
+  finish(c);
+  pthread_mutex_lock(&c->lock);
+}
+
+bool rlx_completion_is_done(rlx_completion *c) {
+  if (!c || rlx_session_check(c->session, "rlx_completion_is_done")) return false;
+  pthread_mutex_lock(&c->lock);
+  try_to_finish(c, false);
+  bool is_done = c->is_done;
+  pthread_mutex_unlock(&c->lock);
+  return is_done;
+}
+
+rlx_status rlx_completion_wait(rlx_completion *c) {
+  if (!c) return RLX_FAIL(RLX_INVALID, "rlx_completion_wait: the completion is NULL");
+  RLX_TRY(rlx_session_check(c->session, "rlx_completion_wait"));
+  pthread_mutex_lock(&c->lock);
+  try_to_finish(c, true);
+  while (!c->is_done) {
+    pthread_mutex_unlock(&c->lock);
+    const bool helped = rlx_worker_run_next(c->session->worker); /* a callback waits for a run behind its own */
+    pthread_mutex_lock(&c->lock);
+    if (!helped && !c->is_done) pthread_cond_wait(&c->changed, &c->lock);
+  }
+  rlx_status s = c->status;
+  if (s) rlx_message_restore(&c->message);
+  pthread_mutex_unlock(&c->lock);
+  return s;
+}
+
+void rlx_completion_destroy(rlx_completion *c) {
+  if (!c || rlx_session_check(c->session, "rlx_completion_destroy")) return;
+  rlx_saved_message message;
+  rlx_message_save(&message);
+  (void)!rlx_completion_wait(c);
+  rlx_message_restore(&message);
+  /* When it returns nothing of the run is left, unless it is called by the callback itself. */
+  pthread_mutex_lock(&c->lock);
+  while (!c->is_over && !rlx_worker_is_inside(c->session->worker)) pthread_cond_wait(&c->changed, &c->lock);
+  pthread_mutex_unlock(&c->lock);
+  release(c);
+}
