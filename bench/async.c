@@ -1,9 +1,11 @@
 /* What not waiting is worth: runs waited for one by one, runs in flight on clones (rlx_run_async), and two sessions of one
- * device in two threads beside one. Prints runs per second and the ratios.
+ * device in two threads beside one; and how long a run takes while another session has longer ones in flight. Prints runs per
+ * second and the ratios.
  *
  *   bench/async [DEVICE] [WIDTH]     default: cpu 512 */
 #include <pthread.h>
 #include <rlx/rlx.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -109,12 +111,45 @@ static double run_two(lane *l) {
   return l[0].per_second + l[1].per_second;
 }
 
+/* The time of a short run of one session while another has long ones in flight. */
+typedef struct background {
+  lane *l;
+  atomic_bool stops;
+} background;
+
+static void *run_long(void *user) {
+  background *b = user;
+  lane *l = b->l;
+  const size_t all = 32 * (size_t)l->width * sizeof(float);
+  float *y = malloc(all);
+  if (!y) must(RLX_NO_MEMORY, "memory");
+  while (!atomic_load(&b->stops)) {
+    rlx_named_tensor out = {"y", {.data = y, .bytes = all}};
+    must(rlx_executable_repeat(l->e[0], 32, &out, 1), "long runs");
+  }
+  free(y);
+  return NULL;
+}
+
+static double beside_long(lane *quick, lane *slow) {
+  background b = {.l = slow};
+  pthread_t other;
+  rlx_named_tensor in = input(slow), out = output(slow, 0);
+  must(rlx_run(slow->e[0], &in, 1, &out, 1), "a run");
+  if (pthread_create(&other, NULL, run_long, &b)) must(RLX_NO_MEMORY, "a thread");
+  run_waiting(quick);
+  atomic_store(&b.stops, true);
+  pthread_join(other, NULL);
+  return quick->per_second;
+}
+
 int main(int argc, char **argv) {
   const char *device = argc > 1 ? argv[1] : "cpu";
   const int64_t width = argc > 2 ? atoll(argv[2]) : 512;
-  lane l[2];
+  lane l[2], slow;
   double waiting = 0, flight = 0, two = 0;
   for (int i = 0; i < 2; i++) open_lane(&l[i], device, width);
+  open_lane(&slow, device, 8 * width);
   for (int r = 0; r < ROUNDS; r++) { /* in turn, the best of each */
     run_waiting(&l[0]);
     if (l[0].per_second > waiting) waiting = l[0].per_second;
@@ -124,6 +159,10 @@ int main(int argc, char **argv) {
   }
   printf("%s, width %lld: waited for %.0f/s; in flight %.0f/s, %.2f times; two sessions %.0f/s, %.2f times\n", device,
          (long long)width, waiting, flight, flight / waiting, two, two / waiting);
+  const double alone = 1e6 / waiting, beside = 1e6 / beside_long(&l[0], &slow);
+  printf("%s, width %lld: a run takes %.0f us, and %.0f us beside another session's runs of width %lld\n", device,
+         (long long)width, alone, beside, (long long)(8 * width));
+  close_lane(&slow);
   for (int i = 0; i < 2; i++) close_lane(&l[i]);
   return 0;
 }

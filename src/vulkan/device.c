@@ -9,7 +9,8 @@
  *   mapped     memory that the host sees, also where that is slow; the default where host and device share their memory
  *   block=N    blocks of at most N bytes
  *   window=N   bindings of at most N bytes
- *   submit=N   submissions of at most N units of work: cuts programs into many */
+ *   submit=N   submissions of at most N units of work: cuts programs into many
+ *   queues=N   up to 4 hardware queues for the sessions, where the device has them; else 1 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,7 @@ void vk_barrier(const vk_device *d, VkCommandBuffer cmd, bool to_host) {
 
 typedef struct variant {
   bool minimal, staging, mapped, probe;
-  uint64_t block, window, submit; /* 0: as the device has it */
+  uint64_t block, window, submit, queues; /* 0: as the device has it */
 } variant;
 
 static bool read_number(const char *word, size_t n, const char *key, uint64_t *out) {
@@ -111,10 +112,11 @@ static rlx_status read_variant(const char *text, variant *v) {
     else if (n == 6 && strncmp(word, "mapped", n) == 0) v->mapped = true;
     else if (n == 5 && strncmp(word, "probe", n) == 0) v->probe = true;
     else if (!read_number(word, n, "block=", &v->block) && !read_number(word, n, "window=", &v->window) &&
-             !read_number(word, n, "submit=", &v->submit))
-      return RLX_FAIL(RLX_NOT_FOUND,
-                      "vulkan: expected minimal, staging, mapped, probe, block=N, window=N or submit=N, found '%.*s'",
-                      (int)(n < 100 ? n : 100), word);
+             !read_number(word, n, "submit=", &v->submit) && !read_number(word, n, "queues=", &v->queues))
+      return RLX_FAIL(
+        RLX_NOT_FOUND,
+        "vulkan: expected minimal, staging, mapped, probe, block=N, window=N, submit=N or queues=N, found '%.*s'",
+        (int)(n < 100 ? n : 100), word);
     word += n + (word[n] == ',');
   }
   if (v->staging && v->mapped) return RLX_FAIL(RLX_NOT_FOUND, "vulkan: memory is either staging or mapped, not both");
@@ -164,13 +166,18 @@ static rlx_status load_functions(vk_device *d) {
   return missing ? RLX_FAIL(RLX_UNSUPPORTED, "vulkan: the driver lacks %s", missing) : RLX_OK;
 }
 
-static rlx_status create_device(vk_device *d) {
+/* Several are slower than one on NVIDIA GPUs, which switch between them: decision 0024. */
+static uint32_t count_queues(const vk_device *d, const variant *v) {
+  uint64_t n = v->queues ? v->queues : 1;
+  if (n > VK_MAX_HARDWARE_QUEUES) n = VK_MAX_HARDWARE_QUEUES;
+  return n < d->physical->n_queues ? (uint32_t)n : d->physical->n_queues;
+}
+
+static rlx_status create_device(vk_device *d, const variant *v) {
   static const float priority[VK_MAX_HARDWARE_QUEUES] = {1, 1, 1, 1};
-  const uint32_t n_queues = d->is_minimal ? 1 : d->physical->n_queues;
   const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                          .queueFamilyIndex = d->physical->queue_family,
-                                         .queueCount =
-                                           n_queues < VK_MAX_HARDWARE_QUEUES ? n_queues : VK_MAX_HARDWARE_QUEUES,
+                                         .queueCount = count_queues(d, v),
                                          .pQueuePriorities = priority};
   const char *extensions[VK_USES_COUNT];
   vk_features features;
@@ -255,7 +262,7 @@ static rlx_status fill(vk_device *d, const rlx_open_options *options) {
   d->n_locks = 2;
   if (pthread_cond_init(&d->waited, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a condition variable");
   d->n_locks = 3;
-  RLX_TRY(create_device(d));
+  RLX_TRY(create_device(d, &v));
   RLX_TRY(pick_memory(d, &v));
   rlx_queue *q;
   RLX_TRY(vk_queue_create(&d->base, &q));
