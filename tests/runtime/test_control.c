@@ -34,7 +34,6 @@ static const rule refused[] = {
     {LEAVES, "while(%x) {carried=0, cond=" TRUE_OF_X ", body=" SAME "}", NULL, "carried is 0 but must be 1..1"},
     {LEAVES, "while(%x) {carried=2, cond=" TRUE_OF_X ", body=" SAME "}", NULL, "carried is 2"},
     {LEAVES, "while() {cond=" TRUE_OF_X ", body=" SAME "}", NULL, "carried is 1 but must be 1..0"},
-    {LEAVES, "while(%x) {max_trips=-1, cond=" TRUE_OF_X ", body=" SAME "}", NULL, "max_trips is -1"},
     {LEAVES, "while(%x) {index=1, cond=" TRUE_OF_X ", body=" SAME "}", NULL, "index is 1 but there are 1 carried values"},
     {LEAVES, "while(%x, %x) {carried=2, cond=" ADD_TO("f32[3]") ", body=" ADD_TO("f32[3]") "}", NULL, "cond has 2 outputs but must have 1"},
     {LEAVES, "while(%x) {cond=" TRUE_OF_X ", body=" TRUE_OF_X "}", NULL, "carried value 0 is f32[3] but body gives bool[]"},

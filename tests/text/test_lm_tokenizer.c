@@ -96,8 +96,9 @@ TEST(fields_of_the_configuration) {
   static const char *const fine[] = {
     "{}",
     "{\"bos_token\":\"<s>\",\"add_bos_token\":true,\"add_eos_token\":false,\"add_prefix_space\":false}",
-    "{\"model_max_length\":1000000000000000019884624838656,\"padding_side\":\"left\",\"unk_token\":null,\"errors\":\"replace\","
-    "\"clean_up_tokenization_spaces\":true,\"split_special_tokens\":false,\"chat_template\":\"x\",\"anything\":null}",
+    "{\"model_max_length\":1000000000000000019884624838656,\"padding_side\":\"left\",\"unk_token\":null}",
+    "{\"errors\":\"replace\",\"clean_up_tokenization_spaces\":true,\"split_special_tokens\":false}",
+    "{\"chat_template\":\"x\",\"anything\":null}",
     "{\"additional_special_tokens\":[\"<|im_end|>\",{\"content\":\"<s>\"}],\"extra_special_tokens\":{\"a\":\"<s>\"}}",
     "{\"added_tokens_decoder\":{\"1\":{\"content\":\"<|im_end|>\",\"special\":true}}}",
     "{\"do_lower_case\":false,\"strip_accents\":null}",
