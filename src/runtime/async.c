@@ -1,20 +1,21 @@
-/* Runs that are not waited for, and their completions.
+/* Asynchronous runs (rlx_run_async) and their completions.
  *
- * Where the device runs all steps and nothing has to be seen on the way, the run is submitted to the queue in the calling
- * thread, with copies of its outputs to host memory behind it, and the completion holds the point behind those. The first
- * caller that polls or waits after the point is reached finishes the run: it moves the outputs to the caller's memory and
- * releases the executable. With a callback the session's worker waits for the point.
+ * If the device executes all steps and nothing has to be observed between them, the calling thread submits the run to
+ * the queue, followed by copies of its outputs to host memory. The completion stores the queue's point after those
+ * copies. The first caller that polls or waits after the point is reached finishes the run: it copies the outputs to
+ * the caller's memory and releases the executable. If there is a callback, the session's worker waits for the point.
  *
- * All other runs, and all on devices that compute in the calling thread, are jobs of the session's worker, which runs them as
- * rlx_run does. In both cases the executable's lock is held from the call until the run is finished, so the run holds
- * everything that the executable holds; the caller may destroy the executable, the session and the graph meanwhile. */
+ * All other runs, and all runs on devices that compute in the calling thread, are jobs of the session's worker, which
+ * executes them as rlx_run does. In both cases the executable's lock is held from the call until the run is finished.
+ * The run therefore keeps everything that the executable retains; the caller may destroy the executable, the session
+ * and the graph meanwhile. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sized.h"
 #include "runtime/executable.h"
 
-typedef struct delivery { /* of an output, from the download block */
+typedef struct delivery { /* copy of an output from the download block */
   const rlx_arena_entry *from;
   uint64_t offset;
   void *to;
@@ -22,25 +23,25 @@ typedef struct delivery { /* of an output, from the download block */
 } delivery;
 
 struct rlx_completion {
-  atomic_uint refs; /* the caller's and the run's */
+  atomic_uint refs; /* one for the caller, one for the run */
   rlx_session *session;
   rlx_executable *e;
   void (*done)(void *user, rlx_status status);
   void *user;
   rlx_job job;
-  rlx_named_tensor *outputs; /* the run's own copy */
+  rlx_named_tensor *outputs; /* a copy, owned by the run */
   size_t n_outputs;
-  bool is_submitted; /* to the device: */
+  bool is_submitted; /* to the device; `point` is valid then */
   uint64_t point;
   delivery *deliveries;
   size_t n_deliveries;
 
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* protects the fields below */
   pthread_cond_t changed;
-  bool is_finishing, is_done; /* finishing: a thread waits for the point, or moves the outputs */
-  bool is_over;               /* the callback has returned too */
+  bool is_finishing, is_done; /* finishing: a thread waits for the point or copies the outputs */
+  bool is_over;               /* the callback, if any, has returned */
   rlx_status status;
-  rlx_saved_message message; /* of the failure */
+  rlx_saved_message message; /* of the failure, if status is one */
 };
 
 static void completion_free(rlx_completion *c) {
@@ -70,7 +71,7 @@ static rlx_status create(rlx_executable *e, const rlx_named_tensor *outputs, siz
   }
   if (n) memcpy(copy, outputs, n * sizeof *copy);
   atomic_init(&c->refs, 2);
-  c->session = rlx_session_retain(e->states->session); /* the queue's */
+  c->session = rlx_session_retain(e->states->session); /* the session that owns the queue */
   c->e = e;
   c->outputs = copy;
   c->n_outputs = n;
@@ -80,7 +81,7 @@ static rlx_status create(rlx_executable *e, const rlx_named_tensor *outputs, siz
   return RLX_OK;
 }
 
-/* The run is over and the executable is free, or gone. */
+/* The run is complete; the executable is unlocked or already freed. */
 static void complete(rlx_completion *c, rlx_status s) {
   pthread_mutex_lock(&c->lock);
   if (s) rlx_message_save(&c->message);
@@ -92,13 +93,13 @@ static void complete(rlx_completion *c, rlx_status s) {
   pthread_mutex_lock(&c->lock);
   c->is_over = true;
   const bool is_last =
-    atomic_fetch_sub(&c->refs, 1) == 1; /* under the lock: who waits for is_over frees the rest itself */
+    atomic_fetch_sub(&c->refs, 1) == 1; /* under the lock: rlx_completion_destroy waits for is_over, then frees */
   pthread_cond_broadcast(&c->changed);
   pthread_mutex_unlock(&c->lock);
   if (is_last) completion_free(c);
 }
 
-/* ---- by the session's worker ---- */
+/* ---- runs executed by the session's worker ---- */
 
 static void run_job(void *user) {
   rlx_completion *c = user;
@@ -108,17 +109,17 @@ static void run_job(void *user) {
   complete(c, rlx_leave(e, rlx_run_prepared(e, c->outputs, c->n_outputs)));
 }
 
-/* ---- by the device ---- */
+/* ---- runs submitted to the device ---- */
 
 static rlx_status add_delivery(rlx_completion *c, uint32_t output, void *to, size_t bytes, uint64_t *total) {
   const rlx_arena_entry *from = rlx_result_entry(c->e, output, bytes);
-  if (!from) return RLX_UNSUPPORTED; /* without words: the worker runs it */
+  if (!from) return RLX_UNSUPPORTED; /* no message: the worker runs it instead */
   c->deliveries[c->n_deliveries++] = (delivery){from, *total, to, bytes};
   *total += (bytes + 15) / 16 * 16;
   return RLX_OK;
 }
 
-/* What goes to the caller's memory: the outputs of the call, and those that are bound. */
+/* Lists the outputs to copy to the caller's memory: those of the call and those that are bound. */
 static rlx_status list_deliveries(rlx_completion *c, uint64_t *total) {
   rlx_executable *e = c->e;
   c->deliveries = rlx_mem_calloc(c->n_outputs + e->n_results, sizeof *c->deliveries);
@@ -162,12 +163,12 @@ static rlx_status submit(rlx_completion *c) {
   e->now->has_run = false;
   rlx_status s = submit_all(c);
   if (!s) return RLX_OK;
-  s = rlx_steps_settle(e, s); /* nothing of it may be in flight when the call fails */
+  s = rlx_steps_settle(e, s); /* no part of the run may be in flight when the call fails */
   rlx_run_end(e);
   return s;
 }
 
-/* The point is reached, or waiting for it fails. */
+/* Waits for the point, copies the outputs and unlocks the executable. */
 static void finish(rlx_completion *c) {
   rlx_executable *e = c->e;
   rlx_queue *q = rlx_executable_queue(e);
@@ -186,7 +187,7 @@ static void finish(rlx_completion *c) {
 
 static void finish_job(void *user) { finish(user); }
 
-/* Whether the device can run it by itself; it is submitted then. */
+/* Submits the run if the device can execute it without the host; otherwise is_submitted stays false. */
 static rlx_status try_to_submit(rlx_completion *c) {
   uint64_t bytes = 0;
   if (!rlx_steps_can_submit(c->e) || !rlx_feeds_can_submit(c->e) || rlx_budget_is_watched()) return RLX_OK;
@@ -217,7 +218,7 @@ static rlx_status run_async(rlx_executable *e, const rlx_named_tensor *inputs, s
   return RLX_OK;
 }
 
-/* Hands the run to the worker, where it needs one. The lock is the run's by now. */
+/* Queues the run on the worker, if it needs one. The executable's lock is detached by now: it belongs to the run. */
 static rlx_status hand_over(rlx_completion *c) {
   c->job = (rlx_job){.run = c->is_submitted ? finish_job : run_job, .user = c};
   return c->is_submitted && !c->done ? RLX_OK : rlx_worker_add(c->session->worker, &c->job);
@@ -238,9 +239,9 @@ rlx_status rlx_run_async(rlx_executable *e, const rlx_named_tensor *inputs, size
   }
   if (out) *out = c;
   rlx_lock_detach(&e->lock);
-  s = hand_over(c); /* the executable may be gone from here on */
+  s = hand_over(c); /* from here on the executable may be freed */
   if (s && c->is_submitted) {
-    finish(c); /* no thread can be had: the callback is called here */
+    finish(c); /* no thread is available: the callback is called here */
     s = RLX_OK;
   }
   if (s) {
@@ -253,12 +254,13 @@ rlx_status rlx_run_async(rlx_executable *e, const rlx_named_tensor *inputs, size
   return s;
 }
 
-/* Under the lock. Finishes a submitted run whose point is reached, or is waited for. With a callback the worker does. */
+/* Under the lock. Finishes a submitted run if its point is reached or the caller waits. A run with a callback is
+ * finished by the worker. */
 static void try_to_finish(rlx_completion *c, bool waits) {
   if (!c->is_submitted || c->done || c->is_done || c->is_finishing) return;
   rlx_queue *q = rlx_session_queue(c->session);
   bool is_reached = waits;
-  if (!waits && q->device->backend->poll(q, c->point, &is_reached)) is_reached = true; /* waiting finds out why */
+  if (!waits && q->device->backend->poll(q, c->point, &is_reached)) is_reached = true; /* finish returns the error */
   if (!is_reached) return;
   c->is_finishing = true;
   pthread_mutex_unlock(&c->lock);
@@ -282,7 +284,7 @@ rlx_status rlx_completion_wait(rlx_completion *c) {
   try_to_finish(c, true);
   while (!c->is_done) {
     pthread_mutex_unlock(&c->lock);
-    const bool helped = rlx_worker_run_next(c->session->worker); /* a callback waits for a run behind its own */
+    const bool helped = rlx_worker_run_next(c->session->worker); /* a callback may wait for a later run */
     pthread_mutex_lock(&c->lock);
     if (!helped && !c->is_done) pthread_cond_wait(&c->changed, &c->lock);
   }
@@ -298,7 +300,7 @@ void rlx_completion_destroy(rlx_completion *c) {
   rlx_message_save(&message);
   (void)!rlx_completion_wait(c);
   rlx_message_restore(&message);
-  /* When it returns nothing of the run is left, unless it is called by the callback itself. */
+  /* When this returns, no part of the run is left, unless the callback itself is the caller. */
   pthread_mutex_lock(&c->lock);
   while (!c->is_over && !rlx_worker_is_inside(c->session->worker)) pthread_cond_wait(&c->changed, &c->lock);
   pthread_mutex_unlock(&c->lock);

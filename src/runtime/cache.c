@@ -1,4 +1,4 @@
-/* The cache of programs: a list from the entry that was used longest ago to the one used last. */
+/* LRU cache of programs: a list from the least to the most recently used entry. */
 #include "runtime/cache.h"
 
 #include "base/machine.h"
@@ -68,7 +68,8 @@ void rlx_cache_remove(rlx_cache *c, rlx_cached *e) {
 
 static bool is_used(const rlx_cached *e) { return e->users || (e->class->is_used && e->class->is_used(e)); }
 
-/* Taken from its owner, for the caller to free; NULL: all is well, or all is in use. */
+/* Removes the least recently used entry that is not in use from the cache and from its owner's list. The caller frees
+ * it. NULL: the cache is within its budget, or all entries are in use. */
 static rlx_cached *take_oldest(rlx_cache *c) {
   rlx_cache_lock(c);
   rlx_cached *e = c->bytes > c->budget ? c->oldest : NULL;

@@ -1,8 +1,8 @@
-/* Comparing a device with the reference, step by step: which node is the first to differ, and by how much.
+/* Compares a device with the reference step by step: which node is the first to differ, and by how much.
  *
- * Each step that the device runs is also run by the reference, on the very bytes that the device was given, so that an
- * error of one step is not seen again in all that follow. The inputs are read before the step, since the result may take
- * their place; the whole run is otherwise an ordinary one. */
+ * The reference also executes each device step, on the same input bytes as the device. An error in one step therefore
+ * does not show up again in all later ones. Inputs are read before the step, because the result may overwrite them in
+ * place. Otherwise the run is an ordinary one. */
 #include "ref/compare.h"
 
 #include <math.h>

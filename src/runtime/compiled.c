@@ -1,8 +1,9 @@
-/* The compile pipeline, and the session's cache of what came out of it.
+/* Compile pipeline, and the session's cache of its results.
  *
- * bind -> passes (fusing and rewriting by what the device claims) -> layouts of weights -> plan (checked) -> stretches.
- * The result depends on nothing but the key and the device, so equal keys share one result. Two threads that ask for the
- * same graph at the same time may both compile it; the second to finish takes the first one's. */
+ * bind -> passes (fusion and rewrites by the device's claims) -> weight layouts -> plan (checked) -> spans.
+ *
+ * The result depends only on the key and the device, so equal keys share one result. Two threads that request the same
+ * graph at the same time may both compile it; the second to finish uses the result of the first. */
 #include "runtime/compiled.h"
 
 #include <stddef.h>
@@ -61,7 +62,7 @@ static bool key_same(const rlx_compile_key *a, const rlx_compile_key *b) {
 
 /* ---- progress ---- */
 
-/* Where a compile stands: the passes, then layouts, plan and stretches. */
+/* Progress of a compile: the passes, then layouts, plan and spans. */
 typedef struct progress {
   const rlx_watch *watch;
   uint64_t done, total;
@@ -87,7 +88,7 @@ static rlx_stop stop_of(const rlx_watch *w) {
 typedef struct target {
   rlx_claims *claims;
   const uint32_t *layout; /* NULL while the passes run */
-  rlx_status failed;      /* the first failure of a callback, which cannot say so, and its words */
+  rlx_status failed;      /* first failure in a callback, which cannot return it, and its message */
   char message[256];
 } target;
 
@@ -102,7 +103,7 @@ static const rlx_claim *ask(target *t, const rlx_graph *g, rlx_node n) {
   return s ? &refused : claim;
 }
 
-/* What came of asking: a failure there comes before `s`, which followed from it. */
+/* A failed query takes precedence over `s`, which is a consequence of it. */
 static rlx_status answered(const target *t, rlx_status s) {
   return t->failed ? RLX_FAIL(t->failed, "asking the device: %s", t->message) : s;
 }
@@ -186,7 +187,7 @@ static rlx_status make_slots(rlx_compiled *c) {
   return RLX_OK;
 }
 
-/* ---- stretches ---- */
+/* ---- spans ---- */
 
 static rlx_status make_spans(rlx_compiled *c) {
   const rlx_plan *p = c->plan;
@@ -213,7 +214,7 @@ static rlx_status note_claims(rlx_compiled *c) {
   return RLX_OK;
 }
 
-/* The plan has the last word on what the host runs: a node may be native alone and not with the layouts of its weights. */
+/* Checks the plan, not single nodes: a node may be native alone but not with the layouts of its weights. */
 static rlx_status check_forbid(const rlx_compiled *c) {
   bool forbids = c->key.switches & RLX_SWITCH_FORBID_HOST;
   for (size_t i = 0; forbids && i < c->plan->n_steps; i++)
@@ -228,7 +229,7 @@ static rlx_status run_pipeline(rlx_compiled *c, const rlx_watch *watch) {
   progress p = {.watch = watch, .total = rlx_pass_count() + 3};
   RLX_TRY(rlx_claims_create(c->device, c->key.switches, &c->claims));
   RLX_TRY(run_passes(c, watch, &p));
-  p.done = rlx_pass_count(); /* where some were left out */
+  p.done = rlx_pass_count(); /* counts disabled passes as well */
   RLX_TRY(rlx_layouts_decide(c->device, c->graph, c->claims, &c->layout));
   report(&p);
   RLX_TRY_AT(make_plan(c, watch), "planning");
@@ -304,7 +305,7 @@ static rlx_compiled *compiled_of(const rlx_cached *e) {
   return (rlx_compiled *)((char *)(uintptr_t)e - offsetof(rlx_compiled, cached));
 }
 
-/* Besides the cache, which is the only place where somebody can come by one that nobody has. */
+/* In use if there are references besides the cache's. Only the cache can hand out new references to an unused entry. */
 static bool is_used(const rlx_cached *e) { return atomic_load(&compiled_of(e)->refs) > 1; }
 
 static void take_cached(rlx_cached *e) {
@@ -323,13 +324,13 @@ static rlx_compiled *find_cached(rlx_session *s, const rlx_compile_key *key, uin
     rlx_compiled *c = s->compiled.v[i];
     if (c->hash != hash || !key_same(&c->key, key)) continue;
     rlx_cache_use(&s->cache, &c->cached);
-    rlx_cache_leave(&s->cache, &c->cached); /* its references say whether it is in use */
+    rlx_cache_leave(&s->cache, &c->cached); /* `refs` shows whether it is in use */
     return rlx_compiled_retain(c);
   }
   return NULL;
 }
 
-/* Under the lock. A cache that cannot grow is only a cache the less. */
+/* Under the lock. If the list cannot grow, the graph is not cached; that is not an error. */
 static void keep_cached(rlx_session *s, rlx_compiled *c) {
   static const rlx_cached_class class = {is_used, take_cached, free_cached};
   if (!rlx_array_push(&s->compiled, c)) return;

@@ -1,15 +1,16 @@
-/* A compiled graph's constants on the device. Most are a few bytes, so they lie side by side in as few blocks as the
- * device's limits allow. They belong to the compiled graph and are shared by all its executables. */
+/* Constants of a compiled graph on the device. Most are a few bytes, so they share as few blocks as the device's limits
+ * allow. They belong to the compiled graph and are shared by all its executables. */
 #include "base/arith.h"
 #include "device/arena.h"
 #include "runtime/compiled.h"
 
 typedef struct layout_walk {
   uint64_t align, limit;
-  uint64_t used; /* of the block that is open */
+  uint64_t used; /* bytes of the open block */
 } layout_walk;
 
-/* Puts a constant behind the last one, or at the start of the next block where it does not fit; true: the next. */
+/* Places a constant after the last one, or at the start of a new block if it does not fit. Returns true for a new
+ * block. */
 static bool place(layout_walk *w, uint64_t bytes, uint64_t *offset) {
   size_t at;
   bool fits = rlx_pad_size((size_t)w->used, (size_t)w->align, &at) && bytes <= UINT64_MAX - at &&
@@ -20,7 +21,7 @@ static bool place(layout_walk *w, uint64_t bytes, uint64_t *offset) {
   return opens;
 }
 
-/* Blocks are made when the next one is opened, once their size is known. */
+/* A block is allocated when the next one is opened, because its size is known then. */
 static rlx_status make_block(rlx_compiled *c, rlx_block_pool *blocks, uint64_t bytes) {
   rlx_block *b;
   if (!rlx_array_reserve(&c->constants, 1)) return RLX_FAIL(RLX_NO_MEMORY, "a list of blocks");
@@ -29,7 +30,7 @@ static rlx_status make_block(rlx_compiled *c, rlx_block_pool *blocks, uint64_t b
   return RLX_OK;
 }
 
-/* Gives each constant of slots [first, last) that was placed in one block its block. */
+/* Allocates a block and assigns it to the constants of slots [first, last). */
 static rlx_status close_block(rlx_compiled *c, rlx_block_pool *blocks, uint32_t first, uint32_t last, uint64_t bytes) {
   RLX_TRY(make_block(c, blocks, bytes));
   for (uint32_t i = first; i < last; i++)

@@ -1,4 +1,4 @@
-/* Executables: making them, cloning them, finding the instance for the sizes at hand. */
+/* Executables: creation, cloning, and selection of the instance for the current sizes. */
 #include "runtime/executable.h"
 #include "base/sized.h"
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ---- turns ---- */
+/* ---- locking ---- */
 
 rlx_status rlx_enter(rlx_executable *e, const char *call) {
   if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
@@ -23,7 +23,7 @@ rlx_status rlx_leave(rlx_executable *e, rlx_status s) {
 
 rlx_status rlx_look(const rlx_executable *e, const char *call) {
   if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
-  return rlx_lock_try_nested(&((rlx_executable *)(uintptr_t)e)->lock, call); /* only its turn changes */
+  return rlx_lock_try_nested(&((rlx_executable *)(uintptr_t)e)->lock, call); /* only the lock changes */
 }
 
 void rlx_look_away(const rlx_executable *e) { rlx_lock_release(&((rlx_executable *)(uintptr_t)e)->lock); }
@@ -63,7 +63,7 @@ static rlx_status list_leaves(rlx_executable *e) {
 
 /* ---- instances ---- */
 
-/* The sizes of a run: those that were fixed, and what the shapes of the values say. */
+/* Sizes of a run: those fixed at compile time, and those inferred from the shapes of the values. */
 static rlx_status infer_sizes(rlx_executable *e) {
   const rlx_graph *g = e->key.graph;
   for (size_t i = 0; i < g->symbols.n; i++) e->sizes[i] = e->key.sizes[i];
@@ -101,7 +101,7 @@ static void take_instance(rlx_cached *c) {
 
 static void free_instance(rlx_cached *c) { rlx_instance_destroy(instance_of(c)); }
 
-/* In use by the executable, as that which is found. */
+/* The new instance has the executable as its user, like the result of use_instance. */
 static rlx_status add_instance(rlx_executable *e, rlx_compiled *c, rlx_instance **out) {
   static const rlx_cached_class class = {NULL, take_instance, free_instance};
   rlx_cache *cache = &e->session->cache;
@@ -127,7 +127,7 @@ static rlx_instance *use_instance(rlx_executable *e) {
   return i;
 }
 
-/* The one before it may go from here on. */
+/* The previous instance may be evicted from here on. */
 static void set_now(rlx_executable *e, rlx_instance *i) {
   rlx_cache_lock(&e->session->cache);
   if (e->now) rlx_cache_leave(&e->session->cache, &e->now->cached);
@@ -135,7 +135,7 @@ static void set_now(rlx_executable *e, rlx_instance *i) {
   rlx_cache_unlock(&e->session->cache);
 }
 
-/* A state of an executable's own begins again where the sizes give it another shape, unless it was just written. */
+/* A state owned by this executable alone is zeroed when the sizes give it another shape, unless it was just written. */
 static rlx_status begin_state(rlx_executable *e, const rlx_instance *i, uint32_t k) {
   rlx_state_entry *entry = i->state[k];
   bool same = false;
@@ -145,7 +145,7 @@ static rlx_status begin_state(rlx_executable *e, const rlx_instance *i, uint32_t
   return same || written ? RLX_OK : rlx_states_zero_one(i->states, entry);
 }
 
-/* What an input had from bound memory stays behind with the old instance, and what was written before that is old. */
+/* A value uploaded from bound memory is lost with the old instance, and a value written before it is outdated. */
 static void leave_taken(rlx_leaf *l) {
   if (!l->is_taken) return;
   rlx_tensor_deinit(&l->held);
@@ -173,7 +173,8 @@ static void use_compiled(rlx_executable *e, rlx_compiled *c) {
   e->compiled = c;
 }
 
-/* The instance for the sizes at hand; without one, and where only the plan is asked for, *out stays NULL. */
+/* Finds the instance for the current sizes, or creates it. With plan_only none is created: *out is NULL if there is
+ * none. */
 static rlx_status find_instance(rlx_executable *e, const rlx_watch *watch, bool plan_only, rlx_instance **out) {
   *out = use_instance(e);
   if (*out) {
@@ -188,7 +189,8 @@ static rlx_status find_instance(rlx_executable *e, const rlx_watch *watch, bool 
   return plan_only ? RLX_OK : add_instance(e, e->compiled, out);
 }
 
-/* Values that were in the scratch are gone where another program has used it: what is held is written again, what is not is not set. */
+/* If another program has used the scratch, the input values in it are lost: those held on the host are uploaded again,
+ * the others become unset. */
 static rlx_status take_scratch(rlx_executable *e) {
   bool lost;
   RLX_TRY(rlx_instance_take(e->now, &lost));
@@ -208,15 +210,15 @@ rlx_status rlx_executable_resolve(rlx_executable *e, const rlx_watch *watch, boo
     rlx_instance *i;
     RLX_TRY(find_instance(e, watch, plan_only, &i));
     rlx_status s = i ? switch_to(e, i) : RLX_OK;
-    if (s && e->now != i) set_now(e, i); /* so that it is left, too */
-    if (s) set_now(e, NULL);             /* and the next call begins anew */
+    if (s && e->now != i) set_now(e, i); /* so that the next line releases it */
+    if (s) set_now(e, NULL);             /* the next call selects an instance again */
     rlx_cache_trim(&e->session->cache);
     RLX_TRY(s);
   }
   return e->now && !plan_only ? take_scratch(e) : RLX_OK;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static void executable_free(void *object) {
   rlx_executable *e = object;
@@ -259,7 +261,7 @@ static rlx_status fill(rlx_executable *e, const rlx_compile_key *key, rlx_weight
 typedef struct making {
   rlx_session *session;
   const rlx_compile_key *key;
-  rlx_weights *weights; /* NULL: its own */
+  rlx_weights *weights; /* NULL: creates its own */
   rlx_states *states;   /* likewise */
   rlx_scratch *scratch; /* likewise */
   bool no_cache, plan_only;
@@ -294,7 +296,7 @@ static rlx_status check_options(const rlx_session *s, const rlx_graph *g, const 
   if (!g->finished) return RLX_FAIL(RLX_INVALID, "rlx_compile: the graph is not finished");
   RLX_TRY(rlx_watch_check("rlx_compile", &o->watch));
   if (o->n_bindings && !o->bindings) return RLX_FAIL(RLX_INVALID, "rlx_compile: bindings is NULL");
-  /* told now: where sizes are open, the passes run only later */
+  /* checked now: with open sizes the passes run only later */
   RLX_TRY(
     rlx_optimize_check(&(rlx_optimize_options){.passes = o->passes, .without = o->without, .switches = o->switches}));
   const rlx_device *w = o->weights ? o->weights->session->device : s->device;
@@ -319,7 +321,7 @@ rlx_status rlx_compile_sharing(rlx_session *s, const rlx_graph *g, const rlx_com
   RLX_TRY(check_options(s, g, o));
   rlx_mem_source *before = rlx_mem_use(s->source);
   int64_t *sizes = rlx_mem_calloc(g->symbols.n, sizeof *sizes);
-  rlx_compile_key key = {.graph = (rlx_graph *)(uintptr_t)g, /* only ever retained */
+  rlx_compile_key key = {.graph = (rlx_graph *)(uintptr_t)g, /* retained, not modified */
                          .sizes = sizes,
                          .passes = (char *)(uintptr_t)o->passes,
                          .without = (char *)(uintptr_t)o->without,
@@ -380,7 +382,7 @@ rlx_status rlx_executable_observe(rlx_executable *e, rlx_observe_fn fn, void *us
   return rlx_leave(e, RLX_OK);
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 const rlx_graph *rlx_executable_graph(const rlx_executable *e) {
   if (rlx_look(e, "rlx_executable_graph")) return NULL;

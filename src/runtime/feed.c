@@ -1,8 +1,9 @@
-/* Feeds: after a run, outputs become the inputs and states of the next one without leaving the device.
+/* Feeds: after a run, outputs become inputs and states of the next run without leaving the device.
  *
- * All feeds of a run happen at once: each takes the output as the run left it. Where one would overwrite what another
- * still has to read (an output that is itself a fed input), all of them go by way of host memory that is set aside when
- * the feeds are prepared; else each is one copy inside the device, which can also go behind a run that nobody waits for. */
+ * All feeds of a run are simultaneous: each reads the output as the run stored it. If one would overwrite what another
+ * still has to read (an output that is itself a fed input), all of them go through host memory, which is allocated when
+ * the feeds are prepared. Otherwise each feed is one copy on the device, which can also be submitted after a run that
+ * is not waited for. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -29,7 +30,7 @@ static rlx_status check_types(const rlx_executable *e, const rlx_leaf *l) {
                   RLX_DIMS_TEXT(to->shape));
 }
 
-/* Whether a feed writes where this or another one reads. */
+/* Whether this feed overwrites the source of any feed. */
 static bool is_hazard(const rlx_executable *e, const rlx_leaf *l) {
   rlx_bound to, from;
   if (!place_of(e, l->here, &to)) return false;
@@ -102,9 +103,9 @@ rlx_status rlx_feeds_run(rlx_executable *e) {
   return RLX_OK;
 }
 
-/* ---- behind runs that were sent ---- */
+/* ---- after submitted runs ---- */
 
-/* From where to where; false: nothing needs it. */
+/* Source and destination of a feed; false: the destination is unused. */
 static bool feed_path(const rlx_executable *e, const rlx_leaf *l, const rlx_arena_entry **from,
                       const rlx_arena_entry **to) {
   *from = rlx_arena_get(e->now->arena, e->results[l->fed_by - 1].here);
@@ -152,7 +153,7 @@ static rlx_status feed(rlx_executable *e, const char *output, const char *to) {
   l->fed_by = output ? from + 1 : 0;
   rlx_status s = e->now ? rlx_feeds_prepare(e) : RLX_OK;
   if (s) l->fed_by = was;
-  if (s && e->now && rlx_feeds_prepare(e)) l->fed_by = 0; /* without memory even for what there was: no feed is safe */
+  if (s && e->now && rlx_feeds_prepare(e)) l->fed_by = 0; /* the old feeds cannot be restored: drop it */
   return s;
 }
 

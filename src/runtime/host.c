@@ -1,9 +1,10 @@
-/* Host steps: what the device does not run goes through the reference, on the device's memory where the host can see it
- * and on copies of the windows elsewhere.
+/* Host steps: the reference executes what the device does not, directly in the device's memory if the host can access
+ * it, otherwise on copies of the windows.
  *
- * Everything that a host step needs is laid out when the instance is bound: tensors, staging memory for the largest step,
- * and a bump for the kernels that keeps its memory. So a run allocates nothing but what control flow asks for. An input
- * that the result overwrites (a state and its update) is copied first: reference kernels expect results apart. */
+ * Everything that a host step needs is prepared when the instance is bound: tensors, staging memory for the largest
+ * step, and a bump allocator for the kernels that keeps its memory. A run therefore allocates nothing except in control
+ * flow. An input that the result overwrites (a state and its update) is copied first: reference kernels require that
+ * results do not alias inputs. */
 #include "base/arith.h"
 #include "base/budget.h"
 #include "runtime/instance.h"
@@ -15,7 +16,7 @@ static bool overlap(const rlx_bound *a, const rlx_bound *b) {
          b->offset < a->offset + a->bytes;
 }
 
-/* ---- laying out ---- */
+/* ---- preparation ---- */
 
 static rlx_status make_value(const rlx_instance *i, const rlx_window *w, rlx_node n, rlx_host_value *out) {
   const rlx_type *type = &rlx_graph_at(i->compiled->graph, n)->type;
@@ -48,7 +49,7 @@ static rlx_status make_step(rlx_instance *i, const rlx_step *s, rlx_host_step *h
   return RLX_OK;
 }
 
-/* The staging that a step needs; with `base`, also gives it out. */
+/* Computes the staging bytes that a step needs; with `base`, also assigns them. */
 static bool stage_step(const rlx_step *s, rlx_host_step *h, unsigned char *base, size_t *used) {
   *used = 0;
   for (uint32_t k = 0; k < s->n_in + s->n_out; k++) {
@@ -92,11 +93,11 @@ rlx_status rlx_host_bind(rlx_instance *i) {
 
 /* ---- running ---- */
 
-/* Large values that are moved as they lie go in pieces, between which the caller may stop. */
+/* Large values that need no conversion are copied in chunks; the caller may cancel between chunks. */
 enum { PIECE_BYTES = 1 << 23 };
 
 static bool goes_in_pieces(const rlx_host_value *v) {
-  return v->at.bytes > PIECE_BYTES && !v->layout && v->tensor.dtype != RLX_BOOL; /* a bool is checked on its way */
+  return v->at.bytes > PIECE_BYTES && !v->layout && v->tensor.dtype != RLX_BOOL; /* bool values are validated */
 }
 
 static rlx_status move_pieces(rlx_queue *q, const rlx_host_value *v, const rlx_type *type, bool reads) {
@@ -119,7 +120,7 @@ static rlx_status read_value(rlx_queue *q, const rlx_host_value *v) {
 
 static rlx_status write_value(rlx_queue *q, const rlx_host_value *v) {
   rlx_type type = {v->tensor.dtype, v->tensor.shape};
-  if (!v->at.block) return RLX_OK; /* a result that nobody needs */
+  if (!v->at.block) return RLX_OK; /* an unused result */
   if (goes_in_pieces(v)) return move_pieces(q, v, &type, false);
   return rlx_bound_write(q, &v->at, &type, 0, type.dtype, v->tensor.data, rlx_dims_count(&type.shape));
 }

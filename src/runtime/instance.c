@@ -1,4 +1,4 @@
-/* Making instances: holding weights and states, taking scratch, binding steps to blocks. */
+/* Creates instances: holds weights and states, allocates scratch, binds steps to blocks. */
 #include "runtime/instance.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ rlx_bound rlx_instance_bound(const rlx_instance *i, const rlx_window *w) {
   if (w->segment == RLX_SEGMENT_STATE) at.block = i->state[w->block]->block;
   if (w->segment == RLX_SEGMENT_WEIGHTS) {
     const rlx_weight_slot *slot = &i->compiled->slots[w->block];
-    if (slot->layout) at.bytes = slot->bytes; /* packed, and so read whole */
+    if (slot->layout) at.bytes = slot->bytes; /* packed: always read whole */
     at.block = slot->kind == RLX_WEIGHT_CONSTANT ? slot->at.block : i->holds[w->block].copy->block;
     at.offset += slot->kind == RLX_WEIGHT_CONSTANT ? slot->at.offset : 0;
   }
@@ -77,8 +77,8 @@ static bool is_computed(const rlx_compiled *c, const rlx_window *w) {
   return w->segment == RLX_SEGMENT_WEIGHTS && c->slots[w->block].kind == RLX_WEIGHT_COMPUTED;
 }
 
-/* Tells the arena where the values lie. Weights that are computed come only when the instance is bound: before they are
- * known to be ready, another thread may be making their blocks. */
+/* Registers the location of each value in the arena. Computed weights are registered only when the instance is bound:
+ * until they are known to be ready, another thread may be allocating their blocks. */
 static rlx_status note_places(rlx_instance *i, bool with_computed) {
   const rlx_compiled *c = i->compiled;
   for (rlx_node n = 1; n < rlx_graph_end(c->graph); n++) {
@@ -95,14 +95,14 @@ static rlx_status note_places(rlx_instance *i, bool with_computed) {
   return RLX_OK;
 }
 
-/* Whether a weight has its memory. One that is computed may have it, too, but need not: it counts as if not. Constants are in
- * the host's memory as a part of the graph; their copies are made once for all instances. */
+/* Whether a weight has its memory. A computed weight may have it, but counts as if not. Constants are in host memory as
+ * part of the graph; their copies are made once for all instances. */
 static bool is_there(const rlx_instance *i, const rlx_weight_slot *slot) {
   if (slot->kind == RLX_WEIGHT_CONSTANT) return true;
   return !slot->recipe && rlx_weights_has_memory(i->weights, rlx_node_name(i->compiled->graph, slot->node));
 }
 
-/* Before anything is allocated: what is not there yet, all of it together, must be affordable. */
+/* Checks, before anything is allocated, that everything still missing is affordable in total. */
 static rlx_status check_room(const rlx_instance *i) {
   const rlx_compiled *c = i->compiled;
   uint64_t weights = 0, state = 0, scratch;
@@ -128,7 +128,7 @@ static rlx_status fill(rlx_instance *i) {
   RLX_TRY(hold_weights(i));
   RLX_TRY(hold_states(i));
   RLX_TRY(rlx_scratch_fit(i->scratch, p->scratch, p->n_scratch));
-  rlx_budget meter; /* counts, and limits nothing */
+  rlx_budget meter; /* measures only, without limits */
   rlx_budget_begin(&meter, "an instance", NULL, 0, NULL);
   rlx_status s = rlx_arena_create_in(i->session->device, i->session->blocks, i->scratch, p->scratch, p->n_scratch,
                                      rlx_graph_size(i->compiled->graph), &i->arena);
@@ -206,12 +206,12 @@ static rlx_status bind(rlx_instance *i) {
   if (!s) s = rlx_host_bind(i);
   s = rlx_budget_end(&meter, s);
   i->is_bound = !s;
-  if (s) unbind(i); /* so that the next run begins anew */
+  if (s) unbind(i); /* so that the next run binds again */
   i->program_bytes = !s && meter.taken > 0 ? (uint64_t)meter.taken : 0;
   return s;
 }
 
-/* ---- the scratch, which others use too ---- */
+/* ---- the shared scratch ---- */
 
 bool rlx_instance_holds(const rlx_instance *i) { return rlx_scratch_owner(i->scratch) == i; }
 
@@ -222,7 +222,7 @@ rlx_status rlx_instance_take(rlx_instance *i, bool *lost) {
   i->has_run = false;
   RLX_TRY(rlx_scratch_fit(i->scratch, p->scratch, p->n_scratch));
   if (i->generation != rlx_scratch_generation(i->scratch)) {
-    bool with_computed = i->is_bound; /* then all of them have their blocks */
+    bool with_computed = i->is_bound; /* then all computed weights have their blocks */
     unbind(i);
     RLX_TRY(note_places(i, with_computed));
     i->generation = rlx_scratch_generation(i->scratch);
@@ -244,8 +244,8 @@ static int larger_first(const void *a, const void *b) {
   return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-/* A weight that is computed, or fetched from a file, passes through memory of its own size. The largest goes first, while little
- * else is there, so that the peak is hardly above what stays. */
+/* A weight that is computed or read from a file passes through a temporary buffer of its own size. The largest is
+ * loaded first, while little else is allocated, so that the peak is hardly above the final size. */
 static rlx_status load_in_order(rlx_instance *i, const rlx_watch *watch, sized *order, uint32_t n) {
   const rlx_compiled *c = i->compiled;
   for (uint32_t k = 0; k < n; k++) {
@@ -279,7 +279,7 @@ rlx_status rlx_instance_ready(rlx_instance *i, const rlx_watch *watch) {
     i->ready_generation = generation;
   }
   if (i->is_bound) return RLX_OK;
-  RLX_TRY(rlx_queue_follow(i->queue, rlx_session_queue(i->session))); /* constants */
+  RLX_TRY(rlx_queue_follow(i->queue, rlx_session_queue(i->session))); /* for the constants */
   return bind(i);
 }
 

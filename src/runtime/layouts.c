@@ -1,10 +1,13 @@
-/* How weights lie on the device: as the graph has them, or packed the way a kernel likes.
+/* Chooses how weights are stored on the device: plain, as in the graph, or packed for a kernel.
  *
- * A device wishes per reader; a weight is stored once, so all its readers must wish for the same, else it stays plain.
- * Readers that take any layout yield: their wish counts only among themselves, where nobody else has one. What the host
- * reads, what is an output, and what is read through a view (whose window begins somewhere inside) stays plain. Wishes
- * depend on the weight and the op alone, so that executables of other sizes come to the same end; and those that yield
- * wish for what others are likely to want, so that executables with only some of the readers do too. */
+ * A device has a preferred layout per reader. A weight is stored once, so all its readers must prefer the same layout;
+ * otherwise it stays plain. The preference of a reader that accepts any layout is weak: it counts only if no other
+ * reader has one. Weights that the host reads, that are outputs, or that are read through a view (whose window may
+ * start at any offset) stay plain.
+ *
+ * Preferences depend only on the weight and the op, so that executables of other sizes choose the same layout. A weak
+ * preference is the one that other readers are likely to have, so that executables with only some of the readers choose
+ * the same layout as well. */
 #include "runtime/compiled.h"
 
 enum { NOT_MET = UINT32_MAX };
@@ -14,7 +17,7 @@ static bool is_weight(const rlx_graph *g, rlx_node n) {
   return op == RLX_OP_param || op == RLX_OP_constant;
 }
 
-/* One reader's wish meets what the readers before it wished. */
+/* Combines one reader's preference with those of the readers before it. */
 static void meet(uint32_t *layout, uint32_t preferred) {
   if (*layout == NOT_MET) *layout = preferred;
   else if (*layout != preferred) *layout = 0;

@@ -1,8 +1,8 @@
-/* Profiles: how long each step took, over the runs since it was switched on, and the last run as a trace.
+/* Profiles: time per step over all runs since profiling was enabled, and a trace of the last run.
  *
- * The times are the device's and the host's own notes per step; turning them into words happens when somebody asks. The
- * trace is the JSON that Chrome's tracer and Perfetto read: one complete event per step, the device's on one track and the
- * host's on another, in microseconds. */
+ * The device and the host record the times per step; text is generated only on request. The trace is the JSON that
+ * Chrome's tracer and Perfetto read: one complete event per step, in microseconds, with device steps on one track and
+ * host steps on another. */
 #include <string.h>
 
 #include "runtime/executable.h"
@@ -33,7 +33,7 @@ void rlx_profile_destroy(rlx_profile *p) {
   rlx_mem_free(p);
 }
 
-/* Where a run has other sizes than the last, counting begins again: steps are those of one compiled graph. */
+/* If a run has other sizes than the last, counting starts again: steps are those of one compiled graph. */
 rlx_status rlx_profile_begin(rlx_profile *p, const rlx_compiled *c) {
   if (p->compiled == c) return RLX_OK;
   profile_clear(p);
@@ -75,7 +75,7 @@ rlx_status rlx_executable_profile(rlx_executable *e, bool on) {
   return rlx_leave(e, s);
 }
 
-/* ---- words ---- */
+/* ---- text and JSON ---- */
 
 static const char *op_of(const rlx_compiled *c, const rlx_step *s) {
   return s->kind == RLX_STEP_COPY ? "copy" : rlx_op_table_get(rlx_graph_at(c->graph, s->node)->op)->name;

@@ -1,9 +1,9 @@
-/* Recipes: the graph that hoisting made, taken apart by output.
+/* Recipes: splits the load graph that hoisting made, by output.
  *
- * Each weight that is computed at load gets a graph of its own, with nothing in it but what it needs. So two executables
- * whose hoisted weights overlap share those that are the same, though their load graphs differ; setting one source again
- * computes only what depends on it; and the sources of a weight can be dropped as soon as it is there. The price is that
- * what two outputs have in common is computed twice, at load. */
+ * Each weight that is computed at load gets its own graph, with only the nodes that it needs. This has three uses.
+ * Executables whose hoisted weights overlap share the equal ones, even if their load graphs differ. Setting a source
+ * again recomputes only what depends on it. The sources of a weight can be dropped as soon as it is computed. The cost
+ * is that nodes common to two outputs are computed twice, at load. */
 #include "runtime/compiled.h"
 
 typedef struct cone {
@@ -12,7 +12,8 @@ typedef struct cone {
   rlx_node first, last;
 } cone;
 
-/* From the output back: inputs come before their readers, so one walk down finds all. It ends at the lowest node met. */
+/* Marks what the output depends on. Inputs precede their readers, so one backward walk finds all; it ends at the lowest
+ * marked node. */
 static void mark(cone *c) {
   c->needed[c->last] = true;
   c->first = c->last;

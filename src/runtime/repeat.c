@@ -1,22 +1,22 @@
-/* Repeating: many runs in a row, each fed by the one before, and the outputs of all of them.
+/* rlx_executable_repeat: many runs in a row, each fed by the one before, and the outputs of all of them.
  *
- * A device with an asynchronous queue is not waited for between the runs. The outputs of a run are copied inside the
- * device to their own place in a ring, after the run and before the feeds and the next run; the host reads the ring when
- * it is full and at the end. Many runs then cost one wait. Each run is waited for and read by itself where the host has
- * work between two runs (steps that it computes, feeds that need staging, a watch), and on devices that compute in the
- * calling thread. */
+ * On a device with an asynchronous queue the host does not wait between the runs. The outputs of a run are copied on
+ * the device to their own slot of a ring, after the run and before the feeds and the next run. The host reads the ring
+ * when it is full and at the end, so many runs cost one wait. Each run is waited for and read separately if the host
+ * has work between two runs (host steps, feeds that need staging, a watch), and on devices that compute in the calling
+ * thread. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "runtime/executable.h"
 
-enum { MAX_RING = 16 << 20 }; /* bytes, unless one run's outputs are more */
+enum { MAX_RING = 16 << 20 }; /* in bytes; more only if one run's outputs are larger */
 
-typedef struct taken { /* an output that is wanted */
+typedef struct taken { /* a requested output */
   uint32_t output;
   size_t bytes;       /* of one run */
-  uint64_t offset;    /* in a place of the ring */
-  unsigned char *all; /* the caller's */
+  uint64_t offset;    /* within a slot of the ring */
+  unsigned char *all; /* the caller's memory, for all runs */
 } taken;
 
 typedef struct repeating {
@@ -24,11 +24,11 @@ typedef struct repeating {
   uint32_t times;
   taken *outputs;
   size_t n;
-  uint64_t place;  /* bytes of one run's outputs in the ring */
-  uint32_t places; /* of the ring */
+  uint64_t place;  /* slot size: bytes of one run's outputs */
+  uint32_t places; /* number of slots */
 } repeating;
 
-/* ---- what is asked for ---- */
+/* ---- requested outputs ---- */
 
 static rlx_status describe_one(const repeating *r, rlx_named_tensor *out, taken *t) {
   rlx_executable *e = r->e;
@@ -49,7 +49,7 @@ static rlx_status describe_one(const repeating *r, rlx_named_tensor *out, taken 
   return RLX_OK;
 }
 
-/* ---- one by one ---- */
+/* ---- waiting after each run ---- */
 
 static rlx_status run_one(const repeating *r, uint32_t i) {
   rlx_executable *e = r->e;
@@ -69,7 +69,7 @@ static rlx_status run_each(const repeating *r) {
   return RLX_OK;
 }
 
-/* ---- not waited for ---- */
+/* ---- without waiting ---- */
 
 static bool can_submit(const repeating *r) {
   if (!rlx_steps_can_submit(r->e) || !rlx_feeds_can_submit(r->e)) return false;
@@ -78,7 +78,7 @@ static bool can_submit(const repeating *r) {
   return true;
 }
 
-/* Gives the outputs their places, and the ring its memory; it is kept for the next call. */
+/* Assigns offsets to the outputs and allocates the ring; it is kept for the next call. */
 static rlx_status make_ring(repeating *r) {
   rlx_executable *e = r->e;
   uint64_t bytes;
@@ -114,7 +114,7 @@ static rlx_status submit_one(const repeating *r, uint32_t i) {
   return rlx_feeds_submit(e);
 }
 
-/* Runs first .. last - 1 are in the ring; reading waits for them. */
+/* Runs first .. last - 1 are in the ring. Reading waits for them. */
 static rlx_status read_ring(const repeating *r, uint32_t first, uint32_t last) {
   rlx_queue *q = rlx_executable_queue(r->e);
   if (!r->place || !r->e->ring) return rlx_queue_sync(q);
@@ -132,7 +132,7 @@ static rlx_status read_ring(const repeating *r, uint32_t first, uint32_t last) {
   return s;
 }
 
-/* *done counts the runs that are known to be over. */
+/* *done: number of runs known to be complete. */
 static rlx_status submit_all(const repeating *r, uint32_t *done) {
   for (uint32_t i = 0; i < r->times; i++) {
     RLX_TRY(submit_one(r, i));

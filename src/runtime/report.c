@@ -1,4 +1,4 @@
-/* Reports: what an executable says about itself. The words come from the rooms that know: plan, pass, profile. */
+/* Reports about an executable. The text comes from the modules plan, pass and profile. */
 #include "base/sized.h"
 #include "runtime/executable.h"
 
@@ -59,7 +59,7 @@ static rlx_status report_profile(const rlx_executable *e, rlx_report_format form
 }
 
 static rlx_status report_trace(const rlx_executable *e, rlx_report_format format, rlx_str *out) {
-  (void)format; /* a trace is JSON however it is asked for */
+  (void)format; /* a trace is always JSON */
   RLX_TRY(check_profile(e));
   rlx_profile_trace(e->profile, &e->session->device->info, out);
   return RLX_OK;

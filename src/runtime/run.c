@@ -1,12 +1,13 @@
-/* Running: values in, spans of steps on the device and on the host, values out.
+/* Runs: uploads values, executes spans of steps on the device and on the host, reads outputs.
  *
- * A run with bound buffers looks nothing up and allocates nothing: all of that was done when the instance was bound. A
- * visitor (to observe, to compare) makes the steps run one by one and sees each before and after; it is slow, and meant
- * for inspection.
+ * A run with bound buffers does no lookups and allocates nothing: that was done when the instance was bound. With a
+ * visitor (to observe, to compare) the steps run one by one, and the visitor is called before and after each. This is
+ * slow, and meant for inspection.
  *
- * Where nothing has to be seen on the way and the host has no steps, the run is submitted and not waited for: the wait
- * comes with the reading of the outputs (here), after many runs (repeat.c), or when the caller asks (async.c). A run that
- * fails or is stopped leaves outputs undefined and states perhaps half updated; the executable can be run again. */
+ * If nothing has to be observed between steps and there are no host steps, the run is submitted and not waited for. The
+ * wait comes when the outputs are read (here), after many runs (repeat.c), or when the caller polls or waits (async.c).
+ * A run that fails or is cancelled leaves outputs undefined and states possibly half updated; the executable can be run
+ * again. */
 #include "base/budget.h"
 #include "base/log.h"
 #include "runtime/executable.h"
@@ -41,7 +42,7 @@ static rlx_status run_host_step(runner *r, size_t step) {
 
 static rlx_status run_span(runner *r, const rlx_span *s) {
   if (!s->host) return run_device(r, s->first, s->n, s->program_first);
-  RLX_TRY(rlx_queue_sync(r->i->queue)); /* the host is about to read */
+  RLX_TRY(rlx_queue_sync(r->i->queue)); /* the host reads the device's memory */
   for (size_t k = 0; k < s->n; k++) RLX_TRY(run_host_step(r, s->first + k));
   return RLX_OK;
 }
@@ -57,7 +58,7 @@ static rlx_status visit_span(runner *r, const rlx_span *s) {
   return RLX_OK;
 }
 
-/* Names the steps that ran, where the failure was found only by waiting. */
+/* Adds the range of nodes to the message: the failure was detected only by waiting. */
 rlx_status rlx_steps_frame(const rlx_executable *e, rlx_status s) {
   const rlx_compiled *c = e->now->compiled;
   if (s != RLX_DEVICE_LOST || !c->plan->n_steps) return s;
@@ -147,7 +148,7 @@ static rlx_status show(void *user, size_t step) {
 
 /* ---- whole runs ---- */
 
-/* What binding made is known now. */
+/* The size of what binding created is known only now. */
 static void count_program(rlx_executable *e) {
   uint64_t bytes = e->now->bytes + e->now->program_bytes;
   if (e->now->cached.bytes == bytes) return;
@@ -173,7 +174,7 @@ rlx_status rlx_run_begin(rlx_executable *e) {
 
 void rlx_run_end(rlx_executable *e) { rlx_instance_end_reading(e->now); }
 
-/* The steps, with whoever wants to see them. */
+/* Executes the steps, with the visitor or the observer if there is one. */
 static rlx_status run_steps(rlx_executable *e, const rlx_step_visitor *visitor) {
   if (visitor || !e->observe) return rlx_steps_run(e, visitor);
   observer o = {.e = e};
@@ -182,14 +183,14 @@ static rlx_status run_steps(rlx_executable *e, const rlx_step_visitor *visitor) 
   return s;
 }
 
-/* The outputs, into bound memory and where the call wants them. */
+/* Reads the outputs into bound memory and into the tensors of the call. */
 static rlx_status take_outputs(rlx_executable *e, const rlx_named_tensor *outputs, size_t n) {
   RLX_TRY(rlx_results_download(e));
   for (size_t i = 0; i < n; i++) RLX_TRY(rlx_result_read(e, rlx_result_find(e, outputs[i].name), &outputs[i].tensor));
   return RLX_OK;
 }
 
-/* Memory that the host reads directly is read after the wait, so there is nothing to gain by sending. */
+/* Whether to submit without waiting. Mapped memory is read after the wait, so submitting gains nothing there. */
 static bool is_sent(const rlx_executable *e, const rlx_step_visitor *visitor, size_t n_outputs) {
   bool reads = n_outputs > 0;
   for (size_t i = 0; i < e->n_results && !reads; i++) reads = e->results[i].bound != NULL;
@@ -201,7 +202,7 @@ static rlx_status run_prepared(rlx_executable *e, const rlx_step_visitor *visito
   e->now->has_run = false;
   const bool sent = is_sent(e, visitor, n_outputs);
   rlx_status s = sent ? rlx_steps_submit(e) : run_steps(e, visitor);
-  const bool failed = s != RLX_OK; /* and has said where */
+  const bool failed = s != RLX_OK; /* its message already has the location */
   if (!s) {
     e->now->has_run = true;
     atomic_fetch_add_explicit(&e->draw, 1, memory_order_relaxed);
@@ -260,7 +261,7 @@ rlx_status rlx_outputs_check(rlx_executable *e, const char *call, const rlx_name
   return RLX_OK;
 }
 
-/* What the caller's tensors become: the type as stored, and the room checked. */
+/* Sets the caller's tensors to the stored type and checks their capacity. */
 static rlx_status describe_outputs(rlx_executable *e, rlx_named_tensor *outputs, size_t n) {
   const rlx_graph *g = e->compiled->graph;
   for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
-/* Sessions: what is made once and used by everything compiled for one device.
+/* Sessions: what is created once and used by everything compiled for one device.
  *
- * A session is small: the device is shared with other sessions through the registry, so that they can share weights on
- * it; threads, the pool of freed blocks and the cache of compiled graphs are its own. */
+ * A session is small. The device is shared with other sessions through the registry, so that they can share weights on
+ * it. Threads, the pool of freed blocks and the cache of compiled graphs belong to the session alone. */
 #include "runtime/session.h"
 
 #include "base/process.h"
@@ -53,7 +53,7 @@ rlx_status rlx_session_check(const rlx_session *s, const char *call) {
 }
 
 void rlx_session_release(rlx_session *s) {
-  if (s && !rlx_process_is_own(s->process)) return; /* its threads and its device are the parent's */
+  if (s && !rlx_process_is_own(s->process)) return; /* its threads and its device belong to the parent process */
   if (s && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1) session_free(s);
 }
 
@@ -68,7 +68,7 @@ static rlx_status session_fill(rlx_session *s, const rlx_session_desc *d) {
   return RLX_OK;
 }
 
-/* Its source is the thread's already; on failure it stays the caller's. */
+/* `source` is already the calling thread's; on failure the caller still owns it. */
 static rlx_status session_make(const rlx_session_desc *d, rlx_mem_source *source, rlx_session **out) {
   rlx_session *s = rlx_new(rlx_session);
   if (!s) return RLX_FAIL(RLX_NO_MEMORY, "a session");
@@ -104,7 +104,7 @@ rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
     return RLX_FAIL(RLX_INVALID, "rlx_session_create: %s is NULL, but not the other", d->alloc ? "dealloc" : "alloc");
   rlx_mem_source *source = d->alloc ? rlx_mem_source_create(d->alloc, d->dealloc, d->alloc_user) : NULL;
   if (d->alloc && !source) return RLX_FAIL(RLX_NO_MEMORY, "a session");
-  rlx_budget opening; /* limits nothing: it knows the log and the source */
+  rlx_budget opening; /* without limits: carries the log and the source */
   rlx_budget_begin(&opening, "rlx_session_create", NULL, 0, NULL);
   rlx_budget_set_log(d->log, d->log_user);
   rlx_mem_use(source);

@@ -1,4 +1,4 @@
-/* States: named, typed, zeroed, shared. */
+/* States: named, typed buffers, zeroed when created, shared by executables. */
 #include "runtime/states.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static rlx_status get(rlx_states *st, const char *name, const rlx_type *type, rl
 rlx_status rlx_states_get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out) {
   *out = NULL;
   pthread_mutex_lock(&st->lock);
-  rlx_mem_source *before = rlx_mem_use(st->session->source); /* also where another session's executable asks */
+  rlx_mem_source *before = rlx_mem_use(st->session->source); /* even for an executable of another session */
   rlx_status s = get(st, name, type, out);
   rlx_mem_use(before);
   pthread_mutex_unlock(&st->lock);
@@ -98,7 +98,7 @@ rlx_states *rlx_states_retain(rlx_states *st) {
 }
 
 void rlx_states_release(rlx_states *st) {
-  if (st && rlx_session_check(st->session, "rlx_states_destroy")) return; /* the parent's, who forked this process */
+  if (st && rlx_session_check(st->session, "rlx_states_destroy")) return; /* belongs to the parent process */
   if (st && atomic_fetch_sub_explicit(&st->refs, 1, memory_order_acq_rel) == 1) states_free(st);
 }
 

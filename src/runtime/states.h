@@ -1,4 +1,4 @@
-/* States from inside: named buffers that live from run to run, zeroed when they are made. */
+/* Internals of states: named buffers that persist between runs, zeroed when created. */
 #ifndef RLX_RUNTIME_STATES_H
 #define RLX_RUNTIME_STATES_H
 
@@ -16,19 +16,19 @@ typedef struct rlx_state_entry {
 struct rlx_states {
   atomic_uint refs;
   rlx_session *session;
-  bool by_type; /* of one executable alone: a name may stand for several, one per type, as sizes change */
+  bool by_type; /* owned by one executable: a name may have several entries, one per type, as sizes change */
   pthread_mutex_t lock;
   RLX_ARRAY(rlx_state_entry *) all;
-  rlx_name_map names; /* to `all`: the newest */
+  rlx_name_map names; /* index in `all` of the newest entry */
 };
 
 rlx_states *rlx_states_retain(rlx_states *st);
 void rlx_states_release(rlx_states *st); /* NULL is fine */
 rlx_status rlx_states_create_own(rlx_session *s, rlx_states **out);
-/* The state of this name, made where there is none; one of another type is an error unless by_type. It stays where it is
- * for as long as the object lives. */
+/* The state of this name, created if there is none; one of another type is an error unless by_type. The entry does not
+ * move as long as `st` exists. */
 rlx_status rlx_states_get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out);
-/* Whether a state of this name and type is there, with its memory. */
+/* Whether a state of this name and type exists, with its memory. */
 bool rlx_states_has(rlx_states *st, const char *name, const rlx_type *type);
 rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e);
 

@@ -1,4 +1,5 @@
-/* Values by name: what the caller writes, binds and reads. Each call checks everything before a byte moves. */
+/* Values by name: what the caller writes, binds and reads. Each call checks all its arguments before it copies any
+ * data. */
 #include <string.h>
 
 #include "device/convert.h"
@@ -6,7 +7,7 @@
 
 /* ---- types ---- */
 
-/* A leaf's type with the sizes that are known: those of the current binding, or those fixed when it was compiled. */
+/* Type of a leaf with the known sizes: those of the current binding, or those fixed at compile time. */
 static rlx_type leaf_type(const rlx_executable *e, const rlx_leaf *l, const int64_t *sizes) {
   rlx_type t = rlx_graph_at(e->key.graph, l->node)->type;
   for (int i = 0; i < t.shape.n; i++) {
@@ -23,7 +24,7 @@ static rlx_status check_open(const rlx_executable *e, const char *name, const rl
     RLX_FAIL(RLX_INVALID, "'%s' is %s, and not all of its sizes are known yet", name, RLX_DIMS_TEXT(*shape)));
 }
 
-/* The type of an output as now bound, or as the graph has it where that is enough. */
+/* Type of an output as currently bound; before the first binding, as in the source graph, if that has no open sizes. */
 static rlx_status result_type(const rlx_executable *e, uint32_t output, rlx_type *out) {
   const rlx_graph *g = e->compiled ? e->compiled->graph : e->key.graph;
   *out = rlx_graph_at(g, g->outputs.v[output].node)->type;
@@ -62,7 +63,7 @@ rlx_status rlx_value_check(const rlx_executable *e, const rlx_leaf *l, const rlx
   return RLX_OK;
 }
 
-/* Keeps a copy until a run knows all sizes. */
+/* Keeps a copy until a run, when all sizes are known. */
 static rlx_status hold_value(rlx_leaf *l, const rlx_tensor *v) {
   if (v->bytes > l->held_cap || !l->held.data) {
     void *room = rlx_mem_realloc(l->held.data, v->bytes, 1);
@@ -76,7 +77,7 @@ static rlx_status hold_value(rlx_leaf *l, const rlx_tensor *v) {
   return RLX_OK;
 }
 
-/* An input that nothing needs has no place, and may be written all the same. */
+/* An unused input has no memory; writing it is allowed and does nothing. */
 static rlx_status upload(rlx_executable *e, const rlx_leaf *l, rlx_dtype dtype, const void *data, size_t count) {
   if (!l->here || !rlx_arena_has(e->now->arena, l->here)) return RLX_OK;
   RLX_TRY_AT(rlx_arena_write(e->now->arena, l->here, dtype, data, count), "input '%s'", l->name);
@@ -170,7 +171,7 @@ rlx_status rlx_values_upload(rlx_executable *e) {
 
 /* ---- reading ---- */
 
-/* Makes out ready to take a value of this type as out->dtype. */
+/* Checks that out has room for a value of this type as out->dtype, and sets its shape and bytes. */
 static rlx_status check_room(const char *name, const rlx_type *type, rlx_tensor *out) {
   size_t bytes;
   RLX_TRY_AT(rlx_convert_check(type->dtype, out->dtype), "'%s'", name);
@@ -263,7 +264,7 @@ rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rl
   return s;
 }
 
-/* ---- the caller's own memory ---- */
+/* ---- bound memory ---- */
 
 const rlx_arena_entry *rlx_result_entry(const rlx_executable *e, uint32_t output, size_t bytes) {
   const rlx_arena_entry *at = rlx_arena_get(e->now->arena, e->results[output].here);
@@ -290,8 +291,8 @@ static rlx_status check_bytes(const char *name, const rlx_type *type, size_t byt
                   rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape), bytes);
 }
 
-/* What the last run took from the caller's memory stays the input's value. Where sizes are open it is held, as written
- * values are, for the instance that the next run may want. */
+/* What the last run uploaded from the caller's memory stays the input's value. With open sizes it is held on the host,
+ * like written values, because the next run may need another instance. */
 static rlx_status keep_last(rlx_executable *e, rlx_leaf *l) {
   if (!l->is_taken || !e->now || !rlx_instance_holds(e->now)) return RLX_OK;
   l->has_value = !e->is_open || (l->here && rlx_arena_has(e->now->arena, l->here));

@@ -1,4 +1,4 @@
-/* The weight store: names, copies by layout, and who holds them. What is computed from others is in weights_load.c. */
+/* The weight store: names, copies by layout, and holds. Computed weights are in weights_load.c. */
 #include "runtime/weights.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ rlx_status rlx_weight_copy_allocate(rlx_weights *w, rlx_weight_copy *c) {
   return RLX_OK;
 }
 
-/* A block of the host's own memory waits for reuse without its pages. */
+/* A block in host memory returns its pages to the system before it goes back to the pool. */
 static void copy_free(rlx_weights *w, rlx_weight_copy *c) {
   if (c->block) w->bytes -= c->bytes;
   if (c->block && c->block->map && w->session->device->info.kind == RLX_DEVICE_CPU)
@@ -67,14 +67,14 @@ static rlx_weight_copy *find_copy(const rlx_weight *weight, uint32_t layout) {
   return c;
 }
 
-/* The copy whose bytes the value is in. */
+/* The copy that contains the value; NULL: there is none. */
 rlx_weight_copy *rlx_weight_filled(const rlx_weight *weight) {
   rlx_weight_copy *c = weight->has_value ? weight->copies : NULL;
   while (c && !c->block) c = c->next;
   return c;
 }
 
-/* The value of one copy into another, by way of plain host memory. */
+/* Converts the value of one copy into another, through plain host memory. */
 static rlx_status copy_convert(rlx_weights *w, const rlx_weight *weight, const rlx_weight_copy *from,
                                const rlx_weight_copy *to) {
   rlx_queue *q = rlx_session_queue(w->session);
@@ -147,7 +147,7 @@ bool rlx_weight_is_held(const rlx_weight *weight) {
   return c != NULL;
 }
 
-/* The type is open until the weight is set or read; a value that was dropped still has its type. */
+/* The type is not fixed until the weight is set or read; a dropped value still has its type. */
 rlx_status rlx_weight_take_type(rlx_weights *w, rlx_weight *weight, const rlx_type *type, bool replace) {
   if (weight->has_type && rlx_type_equal(&weight->type, type)) return RLX_OK;
   bool fixed = weight->has_type && (rlx_weight_is_held(weight) || weight->readers.n || (weight->has_value && !replace));
@@ -159,7 +159,8 @@ rlx_status rlx_weight_take_type(rlx_weights *w, rlx_weight *weight, const rlx_ty
   return RLX_OK;
 }
 
-/* A copy in this layout; the value, if there is one, moves into it, and copies that nobody reads go. */
+/* Provides a copy in this layout. The value, if there is one, is converted into it, and copies without users are
+ * freed. */
 static rlx_status provide_copy(rlx_weights *w, rlx_weight *weight, uint32_t layout, rlx_weight_copy **out) {
   *out = find_copy(weight, layout);
   if (*out) return weight->recipe ? RLX_OK : rlx_weight_copy_allocate(w, *out);
@@ -193,7 +194,7 @@ rlx_status rlx_weights_hold(rlx_weights *w, const char *name, const rlx_graph *r
                             uint32_t layout, rlx_weight_hold *out) {
   *out = (rlx_weight_hold){0};
   pthread_mutex_lock(&w->lock);
-  rlx_mem_source *before = rlx_mem_use(w->session->source); /* also where another session's executable asks */
+  rlx_mem_source *before = rlx_mem_use(w->session->source); /* even for an executable of another session */
   rlx_status s = hold(w, name, recipe, type, layout, out);
   if (s) *out = (rlx_weight_hold){0};
   rlx_mem_use(before);
@@ -205,7 +206,7 @@ void rlx_weights_let_go(rlx_weights *w, rlx_weight_hold *h) {
   if (!h->copy) return;
   pthread_mutex_lock(&w->lock);
   h->copy->users--;
-  /* Where nobody is left, one copy with the value stays. */
+  /* Without users, one copy with the value stays. */
   if (!rlx_weights_forget(w, h->weight))
     rlx_weight_drop_unused(w, h->weight, rlx_weight_is_held(h->weight) ? NULL : rlx_weight_filled(h->weight));
   pthread_mutex_unlock(&w->lock);
@@ -235,7 +236,7 @@ static bool depends_on(const rlx_weight *weight, const rlx_weight *source) {
   return found;
 }
 
-/* A run reads its weights without a lock, and computing one anew writes where it reads. */
+/* Runs read their weights without a lock, and computing one again writes to the memory that they read. */
 static bool is_being_read(const rlx_weights *w, const rlx_weight *weight) {
   for (const rlx_weight_reading *r = w->readings; r; r = r->next)
     for (uint32_t k = 0; k < r->n; k++)
@@ -246,10 +247,10 @@ static bool is_being_read(const rlx_weights *w, const rlx_weight *weight) {
 /* ---- setting ---- */
 
 rlx_status rlx_weight_fill(rlx_weights *w, rlx_weight *weight, const rlx_tensor *value) {
-  rlx_weight_copy *keep = NULL; /* plain, until somebody wants it otherwise */
+  rlx_weight_copy *keep = NULL; /* plain, until a reader needs another layout */
   if (!rlx_weight_is_held(weight) && !(keep = find_copy(weight, 0))) RLX_TRY(copy_add(w, weight, 0, &keep));
   rlx_weight_drop_unused(w, weight, keep);
-  weight->has_value = false; /* while it is half written */
+  weight->has_value = false; /* while it is partly written */
   for (rlx_weight_copy *c = weight->copies; c; c = c->next) {
     RLX_TRY(rlx_weight_copy_allocate(w, c));
     rlx_bound at = rlx_weight_copy_at(c);
@@ -277,7 +278,7 @@ rlx_status rlx_weights_put(rlx_weights *w, const char *name, const rlx_type *typ
   rlx_mem_source *before = rlx_mem_use(w->session->source);
   rlx_status s = put(w, name, type, value, true);
   rlx_mem_use(before);
-  atomic_fetch_add(&w->generation, 1); /* also where it failed: a value may be gone */
+  atomic_fetch_add(&w->generation, 1); /* even on failure: a value may be lost */
   pthread_mutex_unlock(&w->lock);
   return s;
 }
@@ -345,7 +346,7 @@ rlx_weights *rlx_weights_retain(rlx_weights *w) {
 }
 
 void rlx_weights_release(rlx_weights *w) {
-  if (w && rlx_session_check(w->session, "rlx_weights_destroy")) return; /* the parent's, who forked this process */
+  if (w && rlx_session_check(w->session, "rlx_weights_destroy")) return; /* belongs to the parent process */
   if (w && atomic_fetch_sub_explicit(&w->refs, 1, memory_order_acq_rel) == 1) weights_free(w);
 }
 

@@ -1,7 +1,7 @@
-/* All weights of a model into a store.
+/* Loads all weights of a model into a store.
  *
- * A weight passes through memory of its own size on its way. The largest (a table of embeddings, a quarter of a small model) goes
- * first, while little else is there, so that the peak is hardly above what stays. */
+ * Each weight passes through a temporary buffer of its own size. The largest (an embedding table, a quarter of a small
+ * model) is loaded first, while little else is allocated, so that the peak is hardly above the final size. */
 #include <stdlib.h>
 
 #include "base/budget.h"
@@ -14,8 +14,8 @@ static int larger_first(const void *a, const void *b) {
   return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Memory that weights pass through, one after the other, each no larger than the one before. One block that shrinks, not a block
- * for each: a heap keeps freed blocks of this size for a next one that never comes. */
+/* Temporary buffer for one weight after the other, each no larger than the one before. One block that shrinks, not a
+ * block for each: a heap keeps freed blocks of this size for a reuse that never happens. */
 typedef struct passage {
   void *data;
   size_t bytes;

@@ -1,20 +1,20 @@
-/* Weights that are computed from others, once, when their sources are there.
+/* Weights that are computed from others, once, when their sources are available.
  *
- * A recipe is a small graph of params and what is made of them (a transposed weight, two joined ones). It is run before the
- * first run that needs it, and again when one of its sources was set again: by the reference where that is a matter of
- * milliseconds, for it reads the sources where they lie; else compiled and run like any graph, on the session's device. A source
- * that nobody reads but recipes is dropped when the last of them has seen it. */
+ * A recipe is a small graph over params (a transposed weight, two concatenated ones). It is computed before the first
+ * run that needs it, and again after one of its sources was set again. If that takes only milliseconds, the reference
+ * computes it, because it reads the sources in place. Otherwise the recipe is compiled and run like any graph, on the
+ * session's device. A source that only recipes read is dropped when the last of them has been computed. */
 #include "runtime/weights_load.h"
 
 #include <string.h>
 
-/* ---- making one ---- */
+/* ---- creating a computed weight ---- */
 
 static rlx_weight **bucket_of(rlx_weights *w, uint64_t hash) {
   return &w->recipes[hash % (sizeof w->recipes / sizeof *w->recipes)];
 }
 
-/* All that can fail, so that joining the others cannot. */
+/* Does everything that can fail, so that adding the weight to its sources' readers cannot. */
 static rlx_status add_sources(rlx_weights *w, rlx_weight *weight) {
   const rlx_graph *g = weight->recipe;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
@@ -53,9 +53,9 @@ rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe, rlx_wei
   return RLX_OK;
 }
 
-/* ---- letting one go ---- */
+/* ---- freeing a computed weight ---- */
 
-/* Sources whose bytes went into it and are nowhere else make it the only one that has them. */
+/* False if a source was dropped and cannot be read again: the weight then has the only copy of those bytes. */
 static bool can_be_made_again(const rlx_weights *w, const rlx_weight *weight) {
   for (size_t i = 0; i < weight->sources.n; i++)
     if (!weight->sources.v[i]->has_value && !w->source.read) return false;
@@ -90,7 +90,7 @@ void rlx_weights_forget_all(rlx_weights *w) {
 
 /* ---- old and new values ---- */
 
-/* What was computed from the old value and is held by nobody need not stay. */
+/* Values computed from the old one are freed unless they are held. */
 void rlx_weights_changed(rlx_weights *w, rlx_weight *weight) {
   weight->version++;
   weight->n_waiting = (uint32_t)weight->readers.n;
@@ -112,18 +112,19 @@ rlx_status rlx_weight_check_value(const rlx_weight *weight) {
   return RLX_FAIL(RLX_INVALID, "param '%s' is not set", weight->name);
 }
 
-/* Memory that a value passed through: its pages go back at once, for a heap would keep them for a next one of that size. */
+/* Frees a temporary buffer. Its pages go back to the system at once; a heap would keep them for another one of that
+ * size. */
 static void passed(rlx_tensor *t) {
   if (t->data) rlx_mem_discard(t->data, t->bytes);
   rlx_tensor_deinit(t);
 }
 
-/* ---- fetching ---- */
+/* ---- reading from the source ---- */
 
 enum { PIECE_BYTES = 4 << 20 };
 
-/* One that is large goes to its one copy piece by piece, where that is in the host's reach, so that it takes its memory once. *done:
- * it did; else it has to be fetched whole. */
+/* Reads a large weight in chunks of rows directly into its only copy, if the host can access that, so that no second
+ * buffer of its size is needed. *done: it was read; otherwise it must be read whole. */
 static rlx_status fetch_by_pieces(rlx_weights *w, rlx_weight *weight, bool *done) {
   rlx_device *d = w->session->device;
   rlx_weight_copy *c = weight->copies;
@@ -147,7 +148,7 @@ static rlx_status fetch_by_pieces(rlx_weights *w, rlx_weight *weight, bool *done
     size_t n = rows - first < step ? rows - first : step;
     part.shape.v[0] = (int64_t)n;
     s = w->source.read_rows(w->source.user, weight->name, type, first, n, piece);
-    char *to = (char *)c->block->map + first * row_bytes; /* whole panels are as long packed as they are plain */
+    char *to = (char *)c->block->map + first * row_bytes; /* whole panels have the same size packed and plain */
     if (!s && c->layout) s = d->backend->repack(d, c->layout, &part, true, piece, to, NULL);
     else if (!s) memcpy(to, piece, n * row_bytes);
   }
@@ -158,7 +159,8 @@ static rlx_status fetch_by_pieces(rlx_weights *w, rlx_weight *weight, bool *done
   return s;
 }
 
-/* A value that is not here, from the source; without one, or where that does not know it, what is missing is told. */
+/* Reads a missing value from the source. Without a source, or if it does not have the weight, the error names what is
+ * missing. */
 static rlx_status fetch(rlx_weights *w, rlx_weight *weight) {
   rlx_tensor value;
   if (weight->has_value || !w->source.read || !weight->has_type) return rlx_weight_check_value(weight);
@@ -196,7 +198,7 @@ static void note_seen(rlx_weights *w, rlx_weight *weight) {
 
 /* ---- computing ---- */
 
-/* The value of a source in plain host memory: where it lies, or a copy that is to be freed. */
+/* Value of a source in plain host memory: in place, or a copy that must be freed (*owned). */
 static rlx_status load_source(const rlx_weights *w, const rlx_weight *source, rlx_tensor *value, bool *owned) {
   const rlx_weight_copy *c = rlx_weight_filled(source);
   const rlx_type *type = &source->type;
@@ -211,13 +213,13 @@ static rlx_status load_source(const rlx_weights *w, const rlx_weight *source, rl
                         rlx_dims_count(&type->shape));
 }
 
-/* Beyond this a device's kernels are faster by more than compiling for it costs: some tens of milliseconds of plain loops. */
+/* Above this, a device's kernels save more than compiling for it costs: some tens of milliseconds of plain loops. */
 #define REFERENCE_VISITS 4e6
-/* What is made of constants alone is made anew for every size of a model. Where no bit of it depends on who computes it, the device does so
- * as soon as that pays. */
+/* Weights computed from constants alone are computed again for every size of a model. If all bits are the same wherever
+ * they are computed, the device computes them as soon as that pays. */
 #define EXACT_VISITS 1e5
 
-/* Whether elements are only moved, or whole numbers. */
+/* Whether the graph only moves elements or computes integers and bools. */
 static bool is_exact(const rlx_graph *g) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
@@ -258,8 +260,8 @@ static rlx_status kitchen_init(const rlx_weights *w, const rlx_weight *weight, k
   return rlx_tensor_create(&weight->type, &k->result);
 }
 
-/* Elements that the reference would visit, at most: each of a node's inputs for each of its result's, unless it is one that visits
- * each once. */
+/* Upper bound of the elements that the reference visits: all elements of a node's inputs per element of its result, or
+ * one for ops that visit each element once. */
 static double visits(const rlx_graph *g) {
   double all = 0;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
@@ -273,7 +275,8 @@ static double visits(const rlx_graph *g) {
   return all;
 }
 
-/* Without the passes that would move the work away again: everything here depends on weights alone. */
+/* Without fold and hoist, which would move the work out of the graph again: everything in it depends only on
+ * weights. */
 static rlx_status compute_on_device(rlx_weights *w, const rlx_weight *weight, kitchen *k, const rlx_watch *watch) {
   const rlx_graph *g = weight->recipe;
   rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .without = "fold,hoist", .no_cache = true,

@@ -1,5 +1,5 @@
-/* Between the two files of the weight store: weights.c (names, copies, holding) and weights_load.c (recipes). All under
- * the store's lock. */
+/* Interface between the two files of the weight store: weights.c (names, copies, holds) and weights_load.c (recipes).
+ * All of it is called under the store's lock. */
 #ifndef RLX_RUNTIME_WEIGHTS_LOAD_H
 #define RLX_RUNTIME_WEIGHTS_LOAD_H
 
@@ -7,7 +7,7 @@
 #include "runtime/weights.h"
 
 /* weights.c */
-rlx_status rlx_weights_named(rlx_weights *w, const char *name, rlx_weight **out); /* made where there is none */
+rlx_status rlx_weights_named(rlx_weights *w, const char *name, rlx_weight **out); /* created if there is none */
 void rlx_weight_free(rlx_weights *w, rlx_weight *weight);
 rlx_status rlx_weight_take_type(rlx_weights *w, rlx_weight *weight, const rlx_type *type, bool replace);
 rlx_status rlx_weight_fill(rlx_weights *w, rlx_weight *weight, const rlx_tensor *value);
@@ -19,9 +19,9 @@ void rlx_weight_drop_unused(rlx_weights *w, rlx_weight *weight, const rlx_weight
 
 /* weights_load.c */
 rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe,
-                                rlx_weight **out); /* made where there is none */
-/* Lets a recipe's weight go that nobody holds and that can be computed again when it is wanted; true: it is gone. And all of them, when
- * the store goes. */
+                                rlx_weight **out); /* created if there is none */
+/* rlx_weights_forget frees a computed weight that is not held and that can be computed again when needed; true: it was
+ * freed. rlx_weights_forget_all frees all of them, when the store is freed. */
 bool rlx_weights_forget(rlx_weights *w, rlx_weight *weight);
 void rlx_weights_forget_all(rlx_weights *w);
 void rlx_weights_changed(rlx_weights *w, rlx_weight *weight); /* it has a new value */

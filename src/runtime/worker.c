@@ -1,4 +1,4 @@
-/* One list of jobs under one lock. */
+/* A session's worker thread: one FIFO list of jobs under one lock. */
 #include "runtime/worker.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 struct rlx_worker {
-  atomic_uint refs; /* the session's and the thread's */
+  atomic_uint refs; /* one for the session, one for the thread */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   rlx_job *first, **last;
@@ -16,7 +16,7 @@ struct rlx_worker {
   bool is_started, stops;
 };
 
-static _Thread_local const rlx_worker *inside; /* whose thread this is */
+static _Thread_local const rlx_worker *inside; /* the worker whose thread this is */
 
 rlx_status rlx_worker_create(rlx_worker **out) {
   *out = NULL;
@@ -70,7 +70,7 @@ static void *worker_main(void *user) {
   return NULL;
 }
 
-/* Signals are for the program's own threads: this one starts with all of them blocked. */
+/* The thread starts with all signals blocked: they are for the program's own threads. */
 static int start(rlx_worker *w) {
   sigset_t all, before;
   sigfillset(&all);

@@ -1,4 +1,4 @@
-/* A thread of a session that runs jobs in the order in which they are added. It is started by the first job. */
+/* A thread of a session that executes jobs in the order in which they were added. The first job starts it. */
 #ifndef RLX_RUNTIME_WORKER_H
 #define RLX_RUNTIME_WORKER_H
 
@@ -13,13 +13,13 @@ typedef struct rlx_job {
 } rlx_job;
 
 rlx_status rlx_worker_create(rlx_worker **out);
-/* No jobs are left. Inside a job the thread ends by itself; else it is waited for. NULL is fine. */
+/* No jobs may be left. Inside a job the thread is detached and ends by itself; otherwise it is joined. NULL is fine. */
 void rlx_worker_destroy(rlx_worker *w);
-/* The job is the caller's memory. Fails where the system refuses a thread: then it is not run. */
+/* The job is in the caller's memory. Fails if the system refuses a thread; the job is not executed then. */
 rlx_status rlx_worker_add(rlx_worker *w, rlx_job *job);
-bool rlx_worker_is_inside(const rlx_worker *w); /* this is its thread */
-/* In a job of this worker: runs the next job, so that waiting for it inside this one ends. False: not in such a job, or there
- * is none. */
+bool rlx_worker_is_inside(const rlx_worker *w); /* whether the caller is its thread */
+/* Inside a job of this worker: executes the next job, so that waiting for that job does not deadlock. False: not inside
+ * such a job, or there is no next one. */
 bool rlx_worker_run_next(rlx_worker *w);
 
 #endif

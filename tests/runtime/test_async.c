@@ -1,5 +1,5 @@
-/* Runs that are not waited for: completions that are polled, waited for or called back; what a run in flight holds; order in
- * one session and independence of two. Each test runs on each device that is there. */
+/* Asynchronous runs: completions that are polled, waited for or called back; what a run in flight retains; order within
+ * one session and independence of two sessions. Each test runs on each available device. */
 #include <pthread.h>
 
 #include "faults.h"
@@ -62,7 +62,7 @@ ON_EACH_DEVICE(many_in_flight) {
     CHECK(e[i]);
   }
   for (int i = 0; i < RUNS; i++) {
-    fill(x, i); /* used again at once: the call has read it */
+    fill(x, i); /* reused at once: the call has read it */
     rlx_named_tensor in = {"x", F32(x, N)}, out = OUT(y[i], N);
     CHECK_OK(rlx_run_async(e[i], &in, 1, &out, 1, NULL, &c[i]));
     CHECK(out.tensor.dtype == RLX_F32 && out.tensor.shape.n == 1 && out.tensor.bytes == sizeof y[i]);
@@ -76,7 +76,7 @@ ON_EACH_DEVICE(many_in_flight) {
     CHECK(rlx_completion_is_done(c[i]));
     rlx_completion_destroy(c[i]);
   }
-  rlx_named_tensor out = OUT(y[0], N); /* free again, and an input that is not given stays */
+  rlx_named_tensor out = OUT(y[0], N); /* unlocked again; an input that is not passed keeps its value */
   CHECK_OK(rlx_run(e[0], NULL, 0, &out, 1));
   CHECK(is_right(y[0], 0));
   for (int i = 0; i < RUNS; i++) rlx_executable_destroy(e[i]);
@@ -147,7 +147,7 @@ static void wait_for_second(void *user, rlx_status status) {
   p->status = status ? status : rlx_completion_wait(p->second);
 }
 
-/* Both runs are the worker's: the second is behind the callback that waits for it. */
+/* Both runs are jobs of the worker: the second is queued after the callback that waits for it. */
 TEST(a_callback_waits_for_a_later_run) {
   rlx_session *s;
   OPEN_SESSION("cpu", 1, &s);
@@ -172,7 +172,7 @@ TEST(a_callback_waits_for_a_later_run) {
   CHECK_OK(p.status);
 }
 
-/* ---- what a run in flight holds ---- */
+/* ---- what a run in flight retains ---- */
 
 typedef struct gate {
   pthread_mutex_t lock;
@@ -198,7 +198,7 @@ static void open_gate(gate *g) {
   pthread_mutex_unlock(&g->lock);
 }
 
-/* One session's run stands still in its middle; another's comes and goes, on the same device. */
+/* One session's run is blocked in its middle; another session's run completes meanwhile, on the same device. */
 ON_EACH_DEVICE(two_sessions_do_not_wait_for_each_other) {
   rlx_session *s, *other;
   OPEN_SESSION(device, 1, &s);
@@ -259,7 +259,7 @@ ON_EACH_DEVICE(a_run_in_flight_holds_what_it_needs) {
 
 /* ---- order ---- */
 
-/* An accumulator: runs that are in flight together, on clones that share the state, add up in the order of submission. */
+/* An accumulator: runs in flight together, on clones that share the state, add up in the order of submission. */
 ON_EACH_DEVICE(runs_of_a_session_are_in_order) {
   enum { RUNS = 6 };
   rlx_session *s;
@@ -292,7 +292,7 @@ ON_EACH_DEVICE(runs_of_a_session_are_in_order) {
   rlx_session_destroy(s);
 }
 
-/* Bound outputs, feeds and new sizes, as rlx_run has them. */
+/* Bound outputs, feeds and new sizes behave as with rlx_run. */
 ON_EACH_DEVICE(bound_memory_feeds_and_sizes) {
   rlx_session *s;
   OPEN_SESSION(device, 1, &s);

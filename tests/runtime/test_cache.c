@@ -1,5 +1,5 @@
-/* The cache of programs: what goes when there are too many, that nothing in use does, and that memory stays level over hundreds of sizes.
- * Programs of one executable, and those that are told to, compute in one scratch. */
+/* Cache of programs: which entries are evicted, that none in use is, and that memory stays level over hundreds of
+ * sizes. Programs of one executable, and those compiled to share one, compute in one scratch. */
 #include <pthread.h>
 
 #include "ref/eval.h"
@@ -29,7 +29,7 @@ static rlx_graph *template(const char *rows) {
   return expr_graph(leaves, "%a = exp(%x); %b = log(%a); %c = constant : f32[] = [1]; add(%b, %c)", &g) ? NULL : g;
 }
 
-/* ---- which one goes ---- */
+/* ---- which entry is evicted ---- */
 
 static void compile_size(rlx_session *s, const rlx_graph *g, int64_t n) {
   rlx_executable *e;
@@ -45,8 +45,8 @@ TEST(the_one_used_longest_ago_goes) {
   uint64_t one = stats_of(s).cache_bytes;
   CHECK(one > 0);
   rlx_session_destroy(s);
-  CHECK_OK(open_session("null", 2 * one + one / 2, &s)); /* two of them */
-  static const int64_t order[] = {1, 2, 1, 3, 1, 2};     /* 3 pushes 2 out, 1 stays */
+  CHECK_OK(open_session("null", 2 * one + one / 2, &s)); /* room for two */
+  static const int64_t order[] = {1, 2, 1, 3, 1, 2};     /* 3 evicts 2, 1 stays */
   for (int i = 0; i < 6; i++) compile_size(s, g, order[i]);
   rlx_session_stats stats = stats_of(s);
   CHECK_EQ_INT(stats.n_cache_hits, 2);
@@ -83,7 +83,7 @@ static rlx_status run_rows(rlx_executable *e, int64_t n) {
   return RLX_OK;
 }
 
-/* The budget holds a few: blocks of the heap and bytes of the device after 100 sizes are what they are after 600. */
+/* The budget has room for a few: heap blocks and device bytes do not grow between 100 and 600 sizes. */
 TEST(memory_is_level_over_many_sizes) {
   rlx_session *s;
   rlx_executable *e;
@@ -106,7 +106,7 @@ TEST(memory_is_level_over_many_sizes) {
   rlx_session_destroy(s);
 }
 
-/* Two executables that take each other's room: what one read last is still there. */
+/* Two executables evict each other's programs: the outputs of the last run can still be read. */
 TEST(what_is_in_use_stays) {
   rlx_session *s;
   rlx_executable *a, *b;
@@ -141,9 +141,9 @@ TEST(sizes_share_one_scratch) {
   CHECK_OK(run_rows(e, 500));
   uint64_t one = stats_of(s).used_bytes;
   for (int64_t n = 490; n < 500; n++) CHECK_OK(run_rows(e, n));
-  CHECK(stats_of(s).used_bytes < one + one / 2); /* constants of each size are its own */
-  CHECK_OK(run_rows(e, 600));                    /* grows, moves, */
-  CHECK_OK(run_rows(e, 495));                    /* and those from before are bound again */
+  CHECK(stats_of(s).used_bytes < one + one / 2); /* each size has its own constants */
+  CHECK_OK(run_rows(e, 600));                    /* the scratch grows and moves */
+  CHECK_OK(run_rows(e, 495));                    /* earlier instances are bound again */
   CHECK_OK(run_rows(e, 500));
   CHECK_EQ_INT(stats_of(s).n_compiled, 12);
   rlx_executable_destroy(e);

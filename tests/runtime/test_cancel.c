@@ -1,5 +1,6 @@
-/* Cancel inside a node: one long node of every family, on the reference and on the CPU, stopped by a function that says yes only
- * after it was asked more often than there are steps. With RLX_TEST_COSTS=1 it prints the longest time between two askings. */
+/* Cancellation inside a node: one long node of every family, on the reference and on the CPU, stopped by a cancel
+ * function that returns true only after more calls than there are steps. With RLX_TEST_COSTS=1 it prints the longest
+ * time between two calls. */
 #include <time.h>
 
 #include "base/log.h"
@@ -8,7 +9,7 @@
 #include "run_check.h"
 #include "test.h"
 
-/* Seconds of plain loops on the null device, some tenths of a second on the CPU: it is left after some 50 ms. */
+/* Seconds of plain loops on the null device, some tenths of a second on the CPU: it is cancelled after some 50 ms. */
 typedef struct long_node {
   const char *op, *leaves, *expr;
 } long_node;
@@ -77,12 +78,12 @@ static const long_node on_the_cpu[] = {
 };
 /* clang-format on */
 
-/* ---- askings ---- */
+/* ---- the cancel function ---- */
 
 typedef struct asked {
   int n, until;
   uint64_t last_ns, longest_ns;
-  uint64_t last_own_ns, longest_own_ns; /* of this thread's time: on a busy machine the other is the machine's */
+  uint64_t last_own_ns, longest_own_ns; /* CPU time of this thread: wall time includes other load of the machine */
 } asked;
 
 static uint64_t own_ns(void) {
@@ -128,8 +129,8 @@ static rlx_status write_leaves(rlx_executable *e, const rlx_graph *g) {
   return RLX_OK;
 }
 
-/* Between its steps it is asked a few times; the last of these is inside one. */
-enum { ASKINGS = 10, QUICK_NS = 60000000 }; /* a machine that is done so soon is not asked so often */
+/* Between steps the function is called a few times; the last of these calls is inside a step. */
+enum { ASKINGS = 10, QUICK_NS = 60000000 }; /* a run that is this short has fewer calls */
 
 static void stops_inside(rlx_session *s, const char *device, const long_node *n) {
   rlx_graph *g = NULL;
@@ -177,7 +178,7 @@ TEST(a_cancel_is_heard_inside_long_kernels_of_the_cpu) {
 
 /* ---- a GPU: between submissions ---- */
 
-/* Products that all fit into one submission: with somebody who may stop them there are more. */
+/* Products that all fit into one submission: with a cancel function they are split into more. */
 TEST(a_gpu_is_given_smaller_parts_where_somebody_may_stop) {
   rlx_session *s;
   rlx_graph *g;

@@ -1,10 +1,10 @@
-/* Control flow beyond the values that the conformance cases check: what the rules refuse, how often a body's nodes
- * run, how much memory a long loop takes, and how it is stopped. */
+/* Control flow beyond the values that the conformance cases check: what the rules reject, how often a body's nodes
+ * execute, how much memory a long loop takes, and how it is cancelled. */
 #include "faults.h"
 #include "rules.h"
 #include "test.h"
 
-/* ---- what is refused ---- */
+/* ---- rejected graphs ---- */
 
 /* clang-format off */
 #define LEAVES "c: bool[]; x: f32[3]; m: f32[4,3]; i: i32[]"
@@ -71,7 +71,7 @@ TEST(sub_graphs_are_bound_with_their_graph) {
   rlx_dims y = rlx_node_shape(g, rlx_graph_output_at(g, 0, NULL));
   CHECK_EQ_STR(rlx_graph_symbol_at(g, rlx_dim_symbol(y.v[0])), "T");
   CHECK_EQ_STR(rlx_graph_symbol_at(g, rlx_dim_symbol(y.v[1])),
-               "N"); /* the body's N is the graph's, though numbered apart */
+               "N"); /* the body's N is the graph's, with another index */
   CHECK_OK(rlx_graph_bind(g, (rlx_binding[]){{"N", 3}, {"T", 5}}, 2, &bound));
   y = rlx_node_shape(bound, rlx_graph_output_at(bound, 0, NULL));
   CHECK(y.v[0] == 5 && y.v[1] == 3);
@@ -86,7 +86,7 @@ TEST(sub_graphs_are_bound_with_their_graph) {
   rlx_graph_destroy(g);
 }
 
-/* ---- how often, how much, how long ---- */
+/* ---- execution counts, memory, cancellation ---- */
 
 static rlx_status count_shape(rlx_custom_call *call) {
   call->output->dtype = call->inputs[0]->dtype;
@@ -116,7 +116,8 @@ static rlx_status run_i32(const char *expr, rlx_cancel_fn cancel, void *user, in
   return s;
 }
 
-/* i counts up from 0 while it is below n. `trip` computes the next i, called %j, from %i and %one, which stays. */
+/* i counts up from 0 while it is below n. `trip` computes the next i, called %j, from %i and %one, which is
+ * loop-invariant. */
 #define COUNT_TO(n, trip)                                                                                 \
   "%z = constant : i32[] = [0]; %one = constant : i32[] = [1]; %total = while(%z, %one) {"                \
   "cond=graph { %i = input \"i\" : i32[]; %one = input \"one\" : i32[]; %n = constant : i32[] = [" n "];" \
@@ -159,7 +160,7 @@ TEST(siblings_share_one_execution) {
   CHECK_EQ_INT(calls, 4);
 }
 
-/* Never stops; notes the most blocks that were alive. */
+/* Never cancels; records the maximum number of live blocks. */
 static bool watch_memory(void *user) {
   size_t *max = user;
   if (rlx_mem_live() > *max) *max = rlx_mem_live();
@@ -175,7 +176,7 @@ TEST(a_long_loop_takes_no_more_memory_than_a_short_one) {
     CHECK_EQ_INT(y, i ? 20000 : 10);
   }
   CHECK(max[0] > 0);
-  CHECK(max[1] < max[0] + 10); /* which of a trip's moments is seen depends on time; 20,000 trips do not add up */
+  CHECK(max[1] < max[0] + 10); /* which moment of an iteration is sampled varies; 20,000 iterations do not add up */
 }
 
 static bool stop_at_zero(void *user) { return --*(int *)user <= 0; }
@@ -193,7 +194,7 @@ TEST(an_endless_loop_can_be_stopped) {
 }
 
 TEST(failures_inside_say_where) {
-  /* Reads element i of four: trip 4 is one too many. */
+  /* Reads element i of four: iteration 4 is out of range. */
   int32_t y;
   CHECK_FAILS(run_i32(COUNT_TO("9", "%v = constant : i32[4] = [1,2,3,4]; %j = gather(%v, %i)"), NULL, NULL, &y),
               RLX_INVALID, "trip 4: node");
@@ -215,7 +216,7 @@ TEST(a_region_or_loop_needs_an_evaluator) {
   rlx_graph_destroy(g);
 }
 
-/* ---- memory that runs out ---- */
+/* ---- out of memory ---- */
 
 static rlx_status everything_once(void *user) {
   (void)user;

@@ -1,4 +1,4 @@
-/* Custom ops: registration, what callbacks are given, and what happens when they misbehave. */
+/* Custom ops: registration, what callbacks receive, and what happens when they misbehave. */
 #include <pthread.h>
 
 #include "faults.h"
@@ -75,7 +75,7 @@ TEST(registered_op_runs) {
   CHECK_EQ_INT(y.shape.v[0], 5);
   for (int i = 0; i < 5; i++) CHECK(((float *)y.data)[i] == 2.0f * (float)(i + 1));
   CHECK_EQ_INT(log.kernel_calls, 1);
-  /* A graph that outlives its op fails by name, and works again when the op is back. */
+  /* A graph that outlives its op fails with the op's name, and works again when the op is registered again. */
   CHECK_OK(rlx_custom_unregister("t.join"));
   CHECK_FAILS(rlx_custom_unregister("t.join"), RLX_NOT_FOUND, "'t.join'");
   CHECK_FAILS(rlx_evaluator_run(e), RLX_NOT_FOUND, "'t.join'");
@@ -92,7 +92,7 @@ TEST(bad_registrations_are_refused) {
   CHECK_FAILS(rlx_custom_register(NULL), RLX_INVALID, "desc is NULL");
   bad.struct_bytes = 9; /* no struct has that size */
   CHECK_FAILS(rlx_custom_register(&bad), RLX_INVALID, "struct_bytes is 9");
-  bad.struct_bytes = sizeof bad.struct_bytes; /* one that has no field yet: all else is zero */
+  bad.struct_bytes = sizeof bad.struct_bytes; /* a struct without fields: all others are zero */
   CHECK_FAILS(rlx_custom_register(&bad), RLX_INVALID, "the name is missing");
   bad = good;
   bad.name = NULL;
@@ -135,7 +135,7 @@ TEST(sizes_may_be_open) {
 
 /* ---- callbacks that misbehave ---- */
 
-/* The user pointer says how. */
+/* The user pointer selects how. */
 typedef struct misdeed {
   rlx_status shape, kernel;
   rlx_dtype dtype;
@@ -153,7 +153,7 @@ static rlx_status bad_shape(rlx_custom_call *call) {
 static rlx_status bad_kernel(rlx_custom_call *call) {
   const misdeed *m = call->user;
   memset(call->output->data, m->fill, call->output->bytes);
-  call->output->shape = RLX_DIMS(1, 2, 3); /* its own copy: nobody looks */
+  call->output->shape = RLX_DIMS(1, 2, 3); /* its own copy: ignored */
   call->output->data = NULL;
   return m->kernel;
 }

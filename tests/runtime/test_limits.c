@@ -1,4 +1,4 @@
-/* Limits: what a call may take of memory, of work and of time, and how soon one who cancels is heard. */
+/* Limits: how much memory, work and time a call may use, and how soon a cancellation takes effect. */
 #include <sys/stat.h>
 
 #include "base/budget.h"
@@ -19,7 +19,7 @@ static rlx_status limited_session(const char *device, rlx_limits limits, rlx_ses
     &(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .n_threads = 2, .limits = limits}, out);
 }
 
-/* ---- what the machine has ---- */
+/* ---- free memory of the machine ---- */
 
 static void put(const char *name, const char *text) {
   char path[512];
@@ -34,21 +34,21 @@ static void put(const char *name, const char *text) {
 
 TEST(free_memory_of_the_machine_and_of_its_groups) {
   CHECK(folder_begin());
-  CHECK(rlx_machine_free_bytes() > MIB); /* the real one */
+  CHECK(rlx_machine_free_bytes() > MIB); /* the real machine */
   CHECK_EQ_INT(rlx_machine_free_bytes_at(folder_name()), 0);
   put("proc/meminfo", "MemTotal: 9999 kB\nMemAvailable:    1000 kB\n");
   CHECK_EQ_INT(rlx_machine_free_bytes_at(folder_name()), 1000 * 1024);
-  put("proc/self/cgroup", "0::/a/b\n"); /* version 2: the least on the way up counts */
+  put("proc/self/cgroup", "0::/a/b\n"); /* version 2: the minimum over all ancestors counts */
   put("sys/fs/cgroup/a/b/memory.max", "max\n");
   put("sys/fs/cgroup/a/b/memory.current", "5000\n");
   CHECK_EQ_INT(rlx_machine_free_bytes_at(folder_name()), 1000 * 1024);
   put("sys/fs/cgroup/a/memory.max", "70000\n");
   put("sys/fs/cgroup/a/memory.current", "30000\n");
   CHECK_EQ_INT(rlx_machine_free_bytes_at(folder_name()), 40000);
-  put("sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 10000\n"); /* which could be dropped */
+  put("sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 10000\n"); /* can be reclaimed */
   CHECK_EQ_INT(rlx_machine_free_bytes_at(folder_name()), 50000);
   put("sys/fs/cgroup/a/memory.current", "90000\n");
-  CHECK_EQ_INT(rlx_machine_free_bytes_at(folder_name()), 1); /* none */
+  CHECK_EQ_INT(rlx_machine_free_bytes_at(folder_name()), 1); /* none left */
   put("proc/self/cgroup", "5:cpu:/x\n4:memory,hugetlb:/c\n");
   put("sys/fs/cgroup/memory/c/memory.limit_in_bytes", "30000\n");
   put("sys/fs/cgroup/memory/c/memory.usage_in_bytes", "10000\n");
@@ -63,14 +63,14 @@ TEST(a_call_takes_no_more_than_its_limit) {
   rlx_budget_begin(&b, "a call", &(rlx_limits){.host_bytes = MIB}, 0, NULL);
   void *p = rlx_mem_alloc(MIB / 2), *q = rlx_mem_alloc(3 * MIB / 4);
   CHECK(p && !q);
-  rlx_mem_free(p); /* what is given back counts no more */
+  rlx_mem_free(p); /* freed memory no longer counts */
   CHECK((q = rlx_mem_alloc(3 * MIB / 4)));
   CHECK(!rlx_mem_realloc(q, 2 * MIB, 1)); /* and the old block stays */
   void *grown = rlx_mem_realloc(q, MIB - 4096, 1);
   CHECK(grown);
   rlx_mem_free(grown);
   CHECK_FAILS(rlx_budget_end(&b, RLX_FAIL(RLX_NO_MEMORY, "a thing")), RLX_LIMIT, "a thing: asks for 1.2 MiB");
-  CHECK(rlx_budget_end(&outer, RLX_NO_MEMORY) == RLX_NO_MEMORY); /* its own limit was not met */
+  CHECK(rlx_budget_end(&outer, RLX_NO_MEMORY) == RLX_NO_MEMORY); /* its own limit was not reached */
   CHECK((p = rlx_mem_alloc(2 * MIB)));                           /* and afterwards nothing is limited */
   rlx_mem_free(p);
 }
@@ -81,7 +81,7 @@ TEST(a_run_on_the_host_is_limited) {
   rlx_executable *e;
   int32_t n = 0;
   CHECK_OK(limited_session("null", (rlx_limits){.host_bytes = MIB},
-                           &s)); /* every step is the host's, with memory of its own */
+                           &s)); /* every step runs on the host, with its own memory */
   CHECK_OK(
     expr_graph("n: i32[]", "%e = expand(%n) {shape=[1000000]}; %s = sort(%e) {axis=0}; reduce_max(%s) {axes=[0]}", &g));
   rlx_status status = rlx_compile(s, g, NULL, &e);
@@ -105,16 +105,16 @@ static void device_is_limited(const char *device) {
   CHECK_OK(expr_graph("x: f32[1024,1024]; param w: f32[1024,1024]", "add(%x, %w)", &g)); /* 12 MiB */
   CHECK_FAILS(rlx_compile(s, g, NULL, &e), RLX_LIMIT, "weights of 4.0 MiB, states of 0 bytes and scratch of 8.0 MiB");
   CHECK(!e && strstr(rlx_message(), "the limit is 8.0 MiB"));
-  CHECK_OK(rlx_compile(s, g, OPTIONS(.plan_only = true), &e)); /* the plan can be looked at */
+  CHECK_OK(rlx_compile(s, g, OPTIONS(.plan_only = true), &e)); /* the plan can be inspected */
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
   CHECK_OK(expr_graph("x: f32[512,512]; param w: f32[512,512]", "add(%x, %w)", &g));
-  CHECK_OK(rlx_compile(s, g, NULL, &e)); /* 3 MiB, and again, and then no more */
+  CHECK_OK(rlx_compile(s, g, NULL, &e)); /* 3 MiB; a second fits, a third does not */
   rlx_executable *twin, *third;
   CHECK_OK(rlx_compile(s, g, NULL, &twin));
   CHECK_FAILS(rlx_compile(s, g, NULL, &third), RLX_LIMIT, "in use there");
   rlx_executable_destroy(twin);
-  CHECK_OK(rlx_compile(s, g, NULL, &third)); /* what was given back is there again */
+  CHECK_OK(rlx_compile(s, g, NULL, &third)); /* freed memory is available again */
   rlx_executable_destroy(third);
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
@@ -155,7 +155,7 @@ static const char *const bombs[] = {
   "reduce_max(%v) {axes=[0,1,2,3]}",
 };
 
-/* Nothing of it is computed while compiling, and the plan says what a run takes: with less, it is refused. */
+/* Nothing is computed at compile time, and the plan reports what a run needs. With a lower limit the compile fails. */
 TEST(small_graphs_with_large_values_are_planned_not_folded) {
   rlx_session *s;
   CHECK_OK(limited_session("cpu", (rlx_limits){.device_bytes = 64 * MIB, .host_bytes = 64 * MIB}, &s));
@@ -178,7 +178,7 @@ TEST(small_graphs_with_large_values_are_planned_not_folded) {
   rlx_session_destroy(s);
 }
 
-/* A product of two weights is the device's work: 2^31 multiplications, which plain loops take half a minute for. */
+/* The device computes a product of two weights: 2^31 multiplications, which take half a minute in plain loops. */
 TEST(weights_are_computed_by_the_device) {
   rlx_session *s;
   rlx_graph *g;
@@ -193,11 +193,11 @@ TEST(weights_are_computed_by_the_device) {
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   rlx_memory_info m = {RLX_MEMORY_INFO_INIT};
   CHECK_OK(rlx_executable_memory(e, &m));
-  CHECK(m.n_native == 1); /* the other product is at load */
+  CHECK(m.n_native == 1); /* the other product is computed at load */
   rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, N), {x}, sizeof x}},
                            {"w", {RLX_F32, RLX_DIMS(N, N), {w}, sizeof(float) * N * N}}};
   rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
-  /* The count is of the reference's visits: the device has none. */
+  /* The work limit counts elements visited by the reference: the device visits none. */
   rlx_executable_set_watch(e, &(rlx_watch){.limits = {.work = 1 << 24}});
   CHECK_OK(rlx_run(e, in, 2, &out, 1));
   double want = 0;
@@ -213,7 +213,7 @@ TEST(weights_are_computed_by_the_device) {
   rlx_mem_free(w);
 }
 
-/* ---- time, and the caller's word ---- */
+/* ---- time limits and cancellation ---- */
 
 typedef struct asked {
   int n, until;
@@ -224,7 +224,7 @@ static bool at_last(void *user) {
   return ++a->n >= a->until;
 }
 
-/* One node that takes a while: 2^34 multiplications, on whatever this machine is. */
+/* One long node: 2^34 multiplications, which take a while on any machine. */
 static void stops_inside(const rlx_watch *watch, rlx_status want, const char *part) {
   rlx_session *s;
   rlx_graph *g;
@@ -250,7 +250,8 @@ static void stops_inside(const rlx_watch *watch, rlx_status want, const char *pa
   rlx_session_destroy(s);
 }
 
-/* Between its steps it is asked six times at most; the last of ten is inside one, of the product where that is what takes long. */
+/* Between steps the cancel function is called six times at most; the last of ten calls is inside a step: inside the
+ * product if that is what takes long. */
 TEST(a_cancel_is_heard_inside_a_node) {
   asked a = {.until = 10};
   stops_inside(&(rlx_watch){.cancel = at_last, .user = &a}, RLX_CANCELLED, "): stopped by the caller");
@@ -265,7 +266,7 @@ static const char endless[] = "%w = while(%n) {cond=graph { %a = input \"a\" : i
                               "%c = ge(%a, %z)\noutput \"c\" = %c }, body=graph { %a = input \"a\" : i64[]\n"
                               "%z = constant : i64[] = [0]\n%b = mul(%a, %z)\noutput \"b\" = %b }}; neg(%w)";
 
-/* A loop without an end ends by any limit there is. */
+/* Each kind of limit ends an infinite loop. */
 TEST(a_loop_without_an_end_is_limited) {
   rlx_session *s;
   rlx_graph *g;
@@ -284,7 +285,7 @@ TEST(a_loop_without_an_end_is_limited) {
   rlx_session_destroy(s);
 }
 
-/* What a later version may keep in the room of structs that lie inside others is refused, not ignored. */
+/* Reserved fields of nested structs, which a later version may use, are rejected if set, not ignored. */
 TEST(reserved_fields_are_zero) {
   rlx_session *s = NULL;
   rlx_graph *g = NULL;

@@ -1,4 +1,4 @@
-/* The process contract (docs/process.md): fork, signals, threads, callbacks. What hangs here is a failure; so every child has an
+/* The process contract (docs/process.md): fork, signals, threads, callbacks. A hang is a failure, so every child has an
  * alarm, far above what it needs. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 enum { N = 16, ALARM_SECONDS = 600 };
 
-/* The emulated GPU changes stacks, which the thread sanitizer does not follow. */
+/* The emulated GPU switches stacks, which the thread sanitizer does not follow. */
 #if defined(__SANITIZE_THREAD__)
 #define IS_TSAN 1
 #elif defined(__has_feature)
@@ -34,7 +34,7 @@ enum { N = 16, ALARM_SECONDS = 600 };
 #define IS_TSAN 0
 #endif
 
-/* ---- a small world ---- */
+/* ---- the fixture ---- */
 
 typedef struct world {
   rlx_session *session;
@@ -64,7 +64,7 @@ static rlx_status world_run(world *w) {
   return rlx_run(w->e, &in, 1, &out, 1);
 }
 
-/* Everything anew, as a program does that knows of nothing before. */
+/* Creates everything again, like a program that has not used the library before. */
 static bool works_anew(const char *device, const float *want) {
   world w;
   bool ok =
@@ -75,14 +75,14 @@ static bool works_anew(const char *device, const float *want) {
 
 /* ---- fork ---- */
 
-/* Runs fn in a child; what it returned, or -1 where the child did not end by itself. */
+/* Runs fn in a child. Returns its result, or -1 if the child did not exit by itself. */
 static int in_child(int (*fn)(void *), void *user, bool by_exit) {
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
     alarm(ALARM_SECONDS);
     int code = fn(user);
-    if (by_exit && !TEST_IS_SANITIZED) exit(code); /* to a leak detector, what is the parent's looks lost */
+    if (by_exit && !TEST_IS_SANITIZED) exit(code); /* a leak detector would report the parent's objects */
     _exit(code);
   }
   int status = -1;
@@ -92,7 +92,7 @@ static int in_child(int (*fn)(void *), void *user, bool by_exit) {
 
 static bool is_foreign(rlx_status s) { return s == RLX_INVALID && strstr(rlx_message(), "belongs to the process"); }
 
-/* The number of the first thing that is wrong; 0: all is well. */
+/* Number of the first failed check; 0: none. */
 static int child_refuses(void *user) {
   world *w = user;
   rlx_executable *other;
@@ -116,7 +116,7 @@ static int child_refuses(void *user) {
   rlx_session_trim(w->session, 0);
   rlx_executable_set_watch(w->e, NULL);
   if (!works_anew("cpu", NULL)) return 12;
-  world_close(w); /* the parent's: nothing happens, and nothing hangs */
+  world_close(w); /* the parent's objects: no effect, and no hang */
   return works_anew("cpu", NULL) ? 0 : 13;
 }
 
@@ -128,7 +128,7 @@ TEST(a_child_refuses_its_parents_objects_and_makes_its_own) {
   CHECK_OK(world_run(&w));
   for (int by_exit = 0; by_exit < 2; by_exit++) {
     CHECK_EQ_INT(in_child(child_refuses, &w, by_exit), 0);
-    CHECK_OK(world_run(&w)); /* the parent's are untouched */
+    CHECK_OK(world_run(&w)); /* the parent's objects are unchanged */
   }
   world_close(&w);
 }
@@ -157,7 +157,7 @@ TEST(children_of_children) {
 static int child_ends(void *user) { return (void)user, 0; }
 static int child_execs(void *user) {
   (void)user;
-  if (!freopen("/dev/null", "w", stdout)) return 2; /* its closing line is not ours */
+  if (!freopen("/dev/null", "w", stdout)) return 2; /* the child's last line is not wanted */
   execl("/proc/self/exe", test_all.program, "the_process_of_an_exec", (char *)NULL);
   return 1;
 }
@@ -175,7 +175,8 @@ TEST(a_child_that_only_ends_or_execs) {
 
 TEST(the_process_of_an_exec) { CHECK(works_anew("cpu", NULL)); }
 
-/* Forks while other threads run, compile, log and open devices: whatever lock is held at that moment, the child works. */
+/* Forks while other threads run, compile, log and open devices: the child works whichever lock was held at that
+ * moment. */
 static atomic_bool is_over;
 
 static void *busy_thread(void *user) {
@@ -200,7 +201,7 @@ TEST(forks_while_other_threads_work) {
   CHECK(ok[0] && ok[1]);
 }
 
-/* Vulkan that was started before the fork is not there in the child, which is told so, and not by a hang. */
+/* Vulkan that was initialised before the fork is not available in the child: calls fail there and do not hang. */
 static int child_without_vulkan(void *user) {
   rlx_session *s;
   if (run_session("vulkan", 1, &s) != RLX_NOT_FOUND || !strstr(rlx_message(), "fork")) return 1;
@@ -218,7 +219,7 @@ TEST(vulkan_after_a_fork) {
   CHECK(works_anew("vulkan", NULL));
 }
 
-/* A fork inside a callback: the child may end or exec; even where it goes on it does not hang. */
+/* A fork inside a callback: the child may exit or exec; even if it continues, it does not hang. */
 static pid_t forked_in_callback;
 static bool fork_once(void *user) {
   (void)user;
@@ -301,7 +302,7 @@ TEST(interrupted_calls_are_tried_again) {
   free(v);
 }
 
-/* Stopped and continued at any moment, with threads asleep and awake, it goes on. */
+/* A process that is stopped and continued at any moment, with threads asleep and awake, works on. */
 static int child_runs_often(void *user) {
   const float *want = user;
   world w;
@@ -338,7 +339,7 @@ TEST(stopped_and_continued) {
 
 /* ---- two threads in one object ---- */
 
-/* What a thread may do with an executable; most of it is RLX_BUSY while another has it. */
+/* What a thread may do with an executable; most calls return RLX_BUSY while another thread uses it. */
 static rlx_status use_executable(void *object, unsigned what) {
   world *w = object;
   rlx_executable *e = w->e;
@@ -455,8 +456,8 @@ TEST(threads_in_one_evaluator) {
 
 /* A model with open sizes: y = Relu(x) + 1. */
 typedef struct onnx_world {
-  onnx_image f; /* the model's bytes live as long as it does, */
-  bool stays;   /* which is longer than this world */
+  onnx_image f; /* the model's bytes, which must live as long as the model */
+  bool stays;   /* the model outlives this fixture: its bytes are not freed with it */
   rlx_session *session;
   rlx_onnx *model;
   rlx_onnx_runner *runner;
@@ -516,7 +517,7 @@ TEST(threads_in_one_runner) {
 
 /* ---- callbacks ---- */
 
-/* What a callback of a run tries, once. */
+/* What a callback of a run tries, one time. */
 typedef struct nosy {
   world *w;
   bool done;
@@ -557,8 +558,8 @@ TEST(what_a_callback_may_call) {
   world_close(&w);
 }
 
-/* A callback that destroys what runs it, with everything around it. Of what it runs in, twice: that is too much, and does
- * nothing. */
+/* A callback that destroys the executable that calls it, with everything else. The executable whose callback it is may
+ * be destroyed twice: the second call does nothing. */
 static world doomed;
 static bool destroy_all(void *user) {
   rlx_executable_destroy(doomed.e);
@@ -590,7 +591,7 @@ static void check_doomed(const char *device, int how) {
   if (how == 2) CHECK_OK(rlx_executable_observe(e, destroy_on_value, NULL));
   CHECK_OK(world_run(&doomed));
   CHECK(!doomed.e);
-  CHECK_EQ_INT(rlx_mem_live(), live); /* gone when the run had ended */
+  CHECK_EQ_INT(rlx_mem_live(), live); /* freed at the end of the run */
 }
 
 TEST(destroy_inside_a_callback) {
@@ -602,7 +603,7 @@ TEST(destroy_inside_a_callback) {
   }
 }
 
-/* ... and while it is compiled: the session and graph are the callback's to destroy, the call goes on. */
+/* The same during a compile: the callback may destroy the session and the graph; the call continues. */
 TEST(destroy_while_compiling) {
   const size_t live = rlx_mem_live();
   rlx_executable *e;
@@ -657,7 +658,7 @@ TEST(destroy_a_runner_inside_its_callback) {
   CHECK_EQ_INT(rlx_mem_live(), live);
 }
 
-/* Log and trace callbacks may do anything, too: none is called under a lock. */
+/* Log and trace callbacks may do anything as well: none is called under a lock. */
 static atomic_int n_logged, n_traced;
 static _Thread_local bool is_listening;
 static atomic_int n_opened;
@@ -695,7 +696,7 @@ TEST(log_and_trace_callbacks_may_open_sessions) {
   CHECK(ok && atomic_load(&n_logged) > 0 && atomic_load(&n_traced) > 0);
 }
 
-/* A task of a pool works for the caller of the run: what it may look at, and destroy, is the same. */
+/* A task of a pool counts as the caller of the run: it may query and destroy the same objects. */
 static void look_in_task(void *user, size_t task, unsigned thread) {
   world *w = user;
   (void)task, (void)thread;

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""The process contract (docs/process.md), where it takes a shared library: unloading by dlclose, and locales with a comma.
+"""The process contract (docs/process.md), as far as it needs a shared library: unloading with dlclose, and locales with
+a decimal comma.
 
-A librlx.so is made of the archive, two small programs are compiled against it. One opens, uses and closes the library many times and
-looks for what is left; the other prints numbers in every way the library has, in the locale of C and in one with a comma, and must
-print the same.
+Links a librlx.so from the archive and compiles two small programs against it. One opens, uses and closes the library
+many times and checks what is left: mappings, threads, memory. The other prints numbers in every way the library can, in
+the C locale and in one with a decimal comma, and must print the same.
 
-  RLX_BUILD_DIR=build/release tests/runtime/test_process_shared.py      (or the build directory as the argument; CC: gcc unless set)
+  RLX_BUILD_DIR=build/release tests/runtime/test_process_shared.py
+
+The build directory may also be the argument. CC: gcc unless set.
 """
 
 import json
@@ -240,7 +243,7 @@ def check_unload(folder):
 
 
 def check_unload_default(folder):
-    """The best device, whatever it is: where a driver was loaded, the library stays, and is found again."""
+    """On the best device, whichever it is: if a driver was loaded, the library stays mapped and is found again."""
     out, _ = must([folder / "unload", folder / "librlx.so", "40"])
     found = re.fullmatch(r"mapped (\d) threads (\d+) grown (-?\d+) child (\d)\n", out)
     if not found or not int(found[4]) or int(found[3]) > 1 << 20:
@@ -248,12 +251,12 @@ def check_unload_default(folder):
 
 
 def comma_locale(folder):
-    """An environment in which numbers have a comma, or None."""
+    """Returns an environment in which numbers have a decimal comma, or None."""
     if not shutil.which("localedef"):
         return None
     where = folder / "locales"
     where.mkdir()
-    run(["localedef", "-i", "de_DE", "-f", "UTF-8", where / "de_DE.UTF-8"])  # it warns, and says so by its status
+    run(["localedef", "-i", "de_DE", "-f", "UTF-8", where / "de_DE.UTF-8"])  # warnings make its status non-zero
     if not (where / "de_DE.UTF-8" / "LC_NUMERIC").is_file():
         return None
     return {**os.environ, "LOCPATH": str(where), "LC_ALL": "de_DE.UTF-8"}

@@ -1,5 +1,5 @@
-/* Many runs in one call (rlx_executable_repeat): on every device and variant of one, the values of each run are those that as
- * many single runs give, whether the device is waited for between them or not. */
+/* Many runs in one call (rlx_executable_repeat): on every device and device variant, the values of each run equal those
+ * of as many single runs, whether the host waits between them or not. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -35,11 +35,11 @@ static void read_f32(rlx_executable *e, const char *name, float *out, size_t byt
   CHECK(t.bytes == bytes);
 }
 
-/* ---- as many single runs ---- */
+/* ---- compared with single runs ---- */
 
 enum { WIDTH = 48, RUNS = 23 };
 
-/* x goes round by way of y; s takes x up; z is of another size. */
+/* x is fed from y; s is fed from t, the sum of s and y; z has another size. */
 static rlx_graph *round_graph(void) {
   rlx_graph *g;
   if (rlx_graph_create(&g)) return NULL;
@@ -82,7 +82,7 @@ static void check_round(rlx_executable *one, rlx_executable *many, uint32_t time
     read_f32(one, "z", a, sizeof *a);
     CHECK(a[0] == z[i]);
   }
-  static const char *const names[] = {"x", "s", "y", "t"}; /* and everything is where it should be afterwards */
+  static const char *const names[] = {"x", "s", "y", "t"}; /* all values are as expected afterwards */
   for (int k = 0; k < 4; k++) {
     read_f32(one, names[k], a, sizeof a);
     read_f32(many, names[k], b, sizeof b);
@@ -101,10 +101,10 @@ DEVICE_TEST(as_many_single_runs) {
   static const uint32_t times[] = {1, 2, RUNS, 3, 9};
   for (int k = 0; k < 5 && !test_has_failed(); k++) check_round(one, many, times[k]);
   if (test_has_failed()) return;
-  start_round(many); /* what runs ahead has all been waited for: writing begins anew */
+  start_round(many); /* all submitted runs are complete: values can be written again */
   start_round(one);
   check_round(one, many, 5);
-  CHECK_OK(rlx_executable_repeat(many, 4, NULL, 0)); /* nothing to collect */
+  CHECK_OK(rlx_executable_repeat(many, 4, NULL, 0)); /* no outputs */
   for (int i = 0; i < 4; i++) CHECK_OK(rlx_executable_run(one));
   check_round(one, many, 2);
   rlx_executable_destroy(one);
@@ -133,7 +133,7 @@ DEVICE_TEST(feeds_that_cross_each_other) {
   rlx_graph_destroy(g);
 }
 
-/* Random ops that draw by the run's number see another one in each run. */
+/* Random ops that depend on the number of the run get another number in each run. */
 DEVICE_TEST(every_run_has_its_number) {
   rlx_graph *g;
   rlx_executable *e;
@@ -144,7 +144,7 @@ DEVICE_TEST(every_run_has_its_number) {
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_OK(rlx_executable_repeat(e, 12, &(rlx_named_tensor){"y", {.data = all, .bytes = sizeof all}}, 1));
   for (uint32_t i = 0; i < 13; i++) {
-    if (i < 12) CHECK_OK(rlx_executable_set_draw(e, i)); /* the 13th run goes on where the 12th ended */
+    if (i < 12) CHECK_OK(rlx_executable_set_draw(e, i)); /* the 13th run continues where the 12th ended */
     CHECK_OK(rlx_executable_run(e));
     read_f32(e, "y", one, sizeof one);
     if (i < 12) CHECK(is_same(all[i], one, sizeof one));
@@ -154,7 +154,7 @@ DEVICE_TEST(every_run_has_its_number) {
   rlx_graph_destroy(g);
 }
 
-/* More than the ring on the device holds: it is emptied on the way. */
+/* More outputs than the ring on the device holds: it is read in between. */
 DEVICE_TEST(outputs_that_are_large) {
   enum { N = 1 << 20, TIMES = 9 };
   rlx_graph *g;
@@ -175,7 +175,7 @@ DEVICE_TEST(outputs_that_are_large) {
   free(all), free(x);
 }
 
-/* ---- beside other ways of getting at values ---- */
+/* ---- with bound memory, open sizes and a watch ---- */
 
 DEVICE_TEST(bound_memory) {
   rlx_graph *g;
@@ -190,7 +190,7 @@ DEVICE_TEST(bound_memory) {
   CHECK_OK(rlx_executable_repeat(e, 4, &out, 1));
   for (int i = 0; i < 4; i++) CHECK(all[i][2] == 3 * (float)(i + 1));
   CHECK(y[0] == 4 && y[2] == 12);
-  x[2] = 10; /* the next call takes what is there now */
+  x[2] = 10; /* the next call reads the new value */
   CHECK_OK(rlx_executable_repeat(e, 4, &out, 1));
   CHECK(all[0][2] == 22 && y[2] == 52);
   x[2] = 0;
@@ -243,7 +243,7 @@ DEVICE_TEST(with_someone_who_watches) {
   rlx_executable_set_watch(many, &(rlx_watch){.cancel = ask, .progress = report, .user = &w});
   check_round(one, many, 6);
   CHECK(w.asked >= 6 && w.reported >= 6);
-  w.max = w.asked + w.asked / 2; /* in the midst of the next */
+  w.max = w.asked + w.asked / 2; /* in the middle of the next call */
   CHECK_FAILS(rlx_executable_repeat(many, 6, NULL, 0), RLX_CANCELLED, " of 6: ");
   rlx_executable_set_watch(many, NULL);
   start_round(many);
@@ -265,7 +265,7 @@ DEVICE_TEST(with_someone_who_watches) {
   rlx_graph_destroy(g);
 }
 
-/* ---- what makes no sense ---- */
+/* ---- invalid arguments ---- */
 
 DEVICE_TEST(calls_that_make_no_sense) {
   rlx_graph *g;
@@ -276,7 +276,7 @@ DEVICE_TEST(calls_that_make_no_sense) {
   CHECK_OK(expr_graph("x: f32[2]", "add(%x, %x)", &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_FAILS(rlx_executable_repeat(e, 1, out, 1), RLX_INVALID, "input 'x' is not set");
-  out[0].tensor.bytes = sizeof all; /* it was filled in */
+  out[0].tensor.bytes = sizeof all; /* the last call has changed it */
   CHECK_OK(rlx_executable_write(e, "x", VALUE(x, 2)));
   CHECK_FAILS(rlx_executable_repeat(e, 0, out, 1), RLX_INVALID, "times is 0");
   CHECK_FAILS(rlx_executable_repeat(e, 2, NULL, 1), RLX_INVALID, "outputs is NULL");
@@ -289,7 +289,7 @@ DEVICE_TEST(calls_that_make_no_sense) {
   out[0] = (rlx_named_tensor){"y", {.bytes = sizeof all}};
   CHECK_FAILS(rlx_executable_repeat(e, 2, out, 1), RLX_INVALID, "has no memory to read into");
   out[0].tensor = (rlx_tensor){.data = all, .bytes = sizeof all};
-  CHECK_OK(rlx_executable_repeat(e, 2, out, 1)); /* and nothing is the worse for it */
+  CHECK_OK(rlx_executable_repeat(e, 2, out, 1)); /* the executable still works */
   CHECK(all[1][0] == 2 && all[1][1] == 4);
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
@@ -311,7 +311,7 @@ static void *go_round(void *user) {
   return NULL;
 }
 
-/* One thread's runs ahead are nothing that another's have to wait for, or see. */
+/* Runs in flight of one thread are neither waited for nor seen by other threads. */
 DEVICE_TEST(beside_other_threads) {
   enum { N = 3 };
   pthread_t threads[N];

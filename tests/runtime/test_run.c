@@ -1,10 +1,9 @@
-/* Runs: a session gives what the evaluator gives, on every device that is there, whatever the compile switches.
+/* Runs: a session computes what the evaluator computes, on every available device, with any compile switches.
  *
- * On the null device everything runs on the host by the very kernels of the evaluator: without passes that is equal to the
- * bit. With passes, and on other devices, within a tolerance; but graphs that only move bytes and compute whole numbers are
- * equal to the bit everywhere. RLX_GRAPHS=n runs random graphs up to number n, from RLX_FIRST=f on where given,
- * RLX_SEED=s only that one; RLX_SOAK=1 runs many more of the
- * exact ones. */
+ * On the null device everything runs on the host with the evaluator's kernels: without passes the results are
+ * bit-identical. With passes, and on other devices, they agree within a tolerance; but graphs that only move bytes and
+ * compute integers are bit-identical everywhere. RLX_GRAPHS=n runs random graphs up to number n, starting at
+ * RLX_FIRST=f if that is set; RLX_SEED=s runs only that one; RLX_SOAK=1 runs many more of the exact ones. */
 #include <stdlib.h>
 
 #include "ir/switches.h"
@@ -31,7 +30,7 @@ static const struct {
   {"x: f32[4,64]; param w: q8_0[16,64]", "matmul(%x, %w) {trans_b=true}"},
   {"x: f32[2,3]; y: f32[2,4]", "concat(%x, %y, %x) {axis=1}"},
   {"x: f32[0,3]", "exp(%x)"},
-  {"x: f32[2]; param w: f32[0]; state s: f32[0]", "%a = exp(%x); concat(%w, %a, %s)"}, /* a join with empty parts */
+  {"x: f32[2]; param w: f32[0]; state s: f32[0]", "%a = exp(%x); concat(%w, %a, %s)"}, /* concat with empty inputs */
   {"x: f32[2,3,4]", "%t = transpose(%x) {perm=[1,0,2]}; reshape(%t) {shape=[3,8]}"},
   {"x: f16[2,3]; state s: f16[4,3]; at: i32[] values(1)", "update(%s, %x, %at)"},
   {"x: f32[2,3]; state s: f32[4,3]; at: i32[] values(2)",
@@ -126,15 +125,15 @@ static void check_many(const char *device) {
 TEST(random_graphs_on_null) { check_many("null"); }
 TEST(random_graphs_on_cpu) { check_many("cpu"); }
 TEST(random_graphs_on_emu) { check_many("emu"); }
-/* Pipelines are dear on a software driver: fewer of them, unless more are asked for. */
+/* Pipelines are slow to create on a software driver: fewer graphs, unless more are requested. */
 TEST(random_graphs_on_vulkan) { check_many("vulkan"); }
 
-/* ---- graphs that have one right answer, on every device ---- */
+/* ---- graphs with exact results, on every device ---- */
 
 static const char *const exact_devices[] = {"null", "cpu", "cpu:avx2", "cpu:base"};
 enum { EXACT_DEVICES = sizeof exact_devices / sizeof *exact_devices, MOVING_NODES = 60 };
 
-/* Every switch on its own, by the bits of a number; but for the one that fails on purpose. */
+/* Each switch by one bit of a number, except the one that fails on purpose. */
 static rlx_compile_options random_switches(uint64_t bits) {
   static const char *const passes[] = {"fuse", "hoist", "fold", "dedupe"};
   uint32_t switches = (uint32_t)(bits >> 8) & RLX_SWITCHES_KNOWN & ~(uint32_t)RLX_SWITCH_FORBID_HOST;

@@ -1,5 +1,5 @@
-/* What must be survived: wrong arguments, failing allocations, stops in the middle, two threads in one executable; and what a
- * steady run may not do: allocate, or ask the system for anything but to wake a thread. */
+/* Faults that must be handled: invalid arguments, failing allocations, cancellation in the middle, two threads in one
+ * executable. And what a steady-state run must not do: allocate, or make any system call except to wake a thread. */
 #if defined(__linux__)
 #define _GNU_SOURCE /* syscall, for the filter on system calls */
 #include <linux/filter.h>
@@ -286,7 +286,7 @@ TEST(a_steady_run_allocates_nothing_on_null) { check_allocations("null", 1); }
 TEST(a_steady_run_allocates_nothing_on_cpu) { check_allocations("cpu", 2); }
 
 #if defined(__linux__) && defined(SYS_seccomp)
-/* From here on this process may wait, write, and end: anything else kills it. */
+/* From here on this process may only wait, write and exit: any other system call kills it. */
 static bool forbid_system_calls(void) {
 #define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
   struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), ALLOW(SYS_futex),
@@ -297,7 +297,7 @@ static bool forbid_system_calls(void) {
          syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
-/* A thread that is still starting makes system calls: both must be in a task at the same time. */
+/* A thread that is still starting makes system calls: both threads must be in a task at the same time. */
 static void meet(void *user, size_t task, unsigned thread) {
   atomic_int *here = user;
   (void)task, (void)thread;
@@ -315,7 +315,7 @@ static void run_forbidden(const char *device, bool call) {
   rlx_pool_run(k.s->threads, 2, meet, &here);
   if (!forbid_system_calls()) _exit(CHILD_CANNOT);
   for (int i = 0; i < 20 && !s; i++) s = rlx_executable_run(k.e);
-  if (call) (void)getppid(); /* to see that the filter bites */
+  if (call) (void)getppid(); /* to check that the filter works */
   syscall(SYS_exit_group, s ? CHILD_FAILED : 0);
 }
 
@@ -343,7 +343,7 @@ TEST(a_steady_run_makes_no_system_call_on_cpu) { check_system_calls("cpu"); }
 /* ---- stopping ---- */
 
 typedef struct stopper {
-  int n, at; /* says stop when asked for the at-th time; 0: never */
+  int n, at; /* cancels at call number `at`; 0: never */
   int reported[3];
 } stopper;
 
@@ -400,7 +400,7 @@ static void check_stops(const char *device) {
   status = RLX_CANCELLED;
   for (k.at = 1; status == RLX_CANCELLED; k.at++, n_stopped++) {
     k.n = 0;
-    status = rlx_executable_run(e); /* nothing to load now: once before the steps, and once for each */
+    status = rlx_executable_run(e); /* nothing to load now: one call before the steps, and one per step */
   }
   CHECK_OK(status);
   CHECK_EQ_INT(n_stopped - 1, 1 + memory.n_native + memory.n_host);
@@ -416,7 +416,7 @@ TEST(every_stop_on_cpu) { check_stops("cpu"); }
 
 /* ---- two threads in one executable ---- */
 
-/* A run that waits in its middle until it is let go. */
+/* A run that blocks in its middle until it is released. */
 typedef struct gate {
   rlx_executable *e;
   pthread_mutex_t lock;

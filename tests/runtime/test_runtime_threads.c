@@ -1,5 +1,5 @@
-/* Many threads at once: separate sessions over one weight store, clones of one executable, one session that all compile in.
- * What is shared is shared safely (the thread sanitizer watches), and everybody gets the same bits. */
+/* Many threads at once: separate sessions over one weight store, clones of one executable, one session in which all
+ * compile. Sharing is safe (the thread sanitizer checks it), and all threads get the same bits. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -73,7 +73,7 @@ static rlx_status shared_session(const shared *k) {
   return status;
 }
 
-/* A finished graph does not change: it is bound, printed, looked at and optimised by all at the same time. */
+/* A finished graph is immutable: all threads bind, print, query and optimise it at the same time. */
 static rlx_status read_graph(const shared *k) {
   rlx_status status = RLX_OK;
   for (int i = 0; i < 4 && !status; i++) {
@@ -95,14 +95,14 @@ static rlx_status read_graph(const shared *k) {
   return status;
 }
 
-/* Everything of its own, from the device on: nothing is shared but what the library shares inside. */
+/* Each thread has its own objects, including the device: only what the library shares internally is shared. */
 static rlx_status all_own(const shared *k) {
   rlx_session *s = NULL;
   rlx_executable *e = NULL;
   rlx_tensor w = {RLX_F32, RLX_DIMS(N, N), {.const_data = k->w}, sizeof k->w};
   rlx_status status = run_session(k->device, 1, &s);
   if (!status) status = rlx_compile(s, k->g, NULL, &e);
-  rlx_session_destroy(s); /* lives on in the executable */
+  rlx_session_destroy(s); /* retained by the executable */
   if (!status) status = rlx_executable_write(e, "w", &w);
   if (!status) status = run_many(k, e, 3);
   rlx_executable_destroy(e);
@@ -136,7 +136,7 @@ static void run_jobs(shared *k, rlx_status (*fn)(const shared *k), int n) {
       FAIL("thread %d: %s: %s", i, rlx_status_name(jobs[i].worker.status), jobs[i].worker.message);
 }
 
-/* What a thread alone computes is what all must. */
+/* All threads must compute what a single thread computes. */
 static rlx_status prepare(const char *device, shared *k) {
   *k = (shared){.device = device};
   RLX_TRY(run_session(device, 2, &k->session));

@@ -1,5 +1,5 @@
-/* Sessions from outside: weights and states that executables share, symbols that inputs decide, feeds, bound memory, clones,
- * the cache, and everything there is to look at. Every test runs on each device that is there. */
+/* Sessions through the public API: weights and states that executables share, symbols inferred from inputs, feeds,
+ * bound memory, clones, the cache, and all queries. Every test runs on each available device. */
 #include "ir/switches.h"
 #include "ref/eval.h"
 #include "rules.h"
@@ -38,7 +38,7 @@ static void read_f32(rlx_executable *e, const char *name, float *out, size_t byt
   CHECK(t.bytes == bytes);
 }
 
-/* y = x w^T, which hoisting turns into a computed weight where transposes are not free. */
+/* y = x w^T. Hoisting makes the transpose a computed weight where transposes are not free. */
 static rlx_graph *product(const char *rows, int64_t n_rows) {
   char leaves[128];
   rlx_graph *g = NULL;
@@ -49,7 +49,7 @@ static rlx_graph *product(const char *rows, int64_t n_rows) {
   return s ? NULL : g;
 }
 
-/* ---- the simplest thing ---- */
+/* ---- a single run ---- */
 
 DEVICE_TEST(run_in_one_call) {
   rlx_graph *g = product(NULL, 1);
@@ -62,7 +62,7 @@ DEVICE_TEST(run_in_one_call) {
   CHECK_OK(rlx_run(e, in, 2, out, 1));
   CHECK(y[0] == 1 && y[1] == 5 && y[2] == 1 && y[3] == 5);
   CHECK(out[0].tensor.dtype == RLX_F32 && out[0].tensor.shape.n == 2 && out[0].tensor.shape.v[1] == 4);
-  x[0] = 7; /* what is not given stays */
+  x[0] = 7; /* an input that is not passed keeps its value */
   CHECK_OK(rlx_run(e, in, 1, out, 1));
   CHECK(y[0] == 7 && y[1] == 5);
   rlx_executable_destroy(e);
@@ -83,14 +83,14 @@ DEVICE_TEST(weights_are_shared_and_stored_once) {
     CHECK_OK(rlx_compile(s, g, OPTIONS(.weights = store), &e[i]));
     rlx_graph_destroy(g);
   }
-  rlx_weights_destroy(store); /* lives on in the executables */
+  rlx_weights_destroy(store); /* retained by the executables */
   for (int i = 0; i < 2; i++) {
     rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(i + 1, 3), {x}, 12 * (size_t)(i + 1)}};
     rlx_named_tensor out = {"y", {.data = y, .bytes = 16 * (size_t)(i + 1)}};
     CHECK_OK(rlx_run(e[i], &in, 1, &out, 1));
     CHECK(y[0] == 1 && y[1] == 5);
   }
-  w[0] = 3; /* through one of them, for both */
+  w[0] = 3; /* set through one of them, for both */
   CHECK_OK(rlx_executable_write(e[0], "w", VALUE(w, 2, 3)));
   CHECK_OK(rlx_executable_run(e[1]));
   read_f32(e[1], "y", y, sizeof y);
@@ -98,7 +98,7 @@ DEVICE_TEST(weights_are_shared_and_stored_once) {
   for (int i = 0; i < 2; i++) rlx_executable_destroy(e[i]);
 }
 
-/* A table that one executable only looks up in and another multiplies with too is stored once, whoever comes first. */
+/* A table that one executable only gathers from and another also multiplies with is stored once, in either order. */
 DEVICE_TEST(a_table_is_stored_once) {
   static const char *leaves = "x: f32[1,96]; i: i32[2]; param t: f32[70,96]";
   static const char *both =
@@ -133,7 +133,7 @@ DEVICE_TEST(a_table_is_stored_once) {
       for (int r = 0; r < N && which; r++) {
         float sum = 0;
         for (int k = 0; k < K; k++) sum += x[k] * t[r * K + k];
-        CHECK(y[r] == sum); /* whole numbers */
+        CHECK(y[r] == sum); /* integers: exact */
       }
       rlx_executable_destroy(e[i]);
     }
@@ -156,13 +156,13 @@ DEVICE_TEST(computed_weights_drop_their_sources) {
   CHECK_OK(rlx_weights_set(store, "w", VALUE(w, N, N)));
   CHECK_OK(rlx_executable_write(e, "x", VALUE(x, 1, N)));
   CHECK_OK(rlx_executable_run(e));
-  CHECK(rlx_weights_bytes(store) >= 2 * sizeof w && rlx_weights_bytes(store) < 3 * sizeof w); /* not w as well */
+  CHECK(rlx_weights_bytes(store) >= 2 * sizeof w && rlx_weights_bytes(store) < 3 * sizeof w); /* without w */
   CHECK(rlx_weights_has(store, "w"));
   rlx_tensor back = {.dtype = RLX_F32, .data = y, .bytes = sizeof y};
   rlx_tensor w_back = {.dtype = RLX_F32, .data = w, .bytes = sizeof w};
   CHECK_OK(rlx_executable_read(e, "y", &back));
   CHECK_FAILS(rlx_executable_read(e, "w", &w_back), RLX_INVALID, "set it again");
-  /* An executable that reads w itself comes too late, and says so. */
+  /* A later executable that reads w itself fails until w is set again. */
   rlx_executable *late;
   rlx_graph *plain;
   CHECK_OK(expr_graph("x: f32[1,64]; param w: f32[64,64]", "matmul(%x, %w)", &plain));
@@ -231,7 +231,7 @@ DEVICE_TEST(weights_of_another_type_are_refused) {
   CHECK_OK(rlx_weights_create(s, &store));
   CHECK_OK(rlx_weights_set(store, "w", VALUE(v, 2, 4)));
   CHECK_FAILS(rlx_compile(s, g, OPTIONS(.weights = store), &e), RLX_INVALID, "'w' is f32[2,4]");
-  CHECK_OK(rlx_weights_set(store, "w", VALUE(w, 2, 3))); /* nobody reads it yet: it may change */
+  CHECK_OK(rlx_weights_set(store, "w", VALUE(w, 2, 3))); /* not read yet: its type may change */
   CHECK_OK(rlx_compile(s, g, OPTIONS(.weights = store), &e));
   CHECK_FAILS(rlx_weights_set(store, "w", VALUE(v, 2, 4)), RLX_INVALID, "[2,4]");
   CHECK_FAILS(rlx_executable_write(e, "w", VALUE(v, 2, 4)), RLX_INVALID, "must be [2,3]");
@@ -310,15 +310,14 @@ DEVICE_TEST(feeds_go_around) {
   CHECK_OK(rlx_graph_create(&g));
   rlx_node y = rlx_op_input(g, "b", RLX_F32, RLX_DIMS(2)), x = rlx_op_input(g, "a", RLX_F32, RLX_DIMS(2));
   rlx_graph_add_output(g, "sum", rlx_op_add(g, x, y));
-  rlx_graph_add_output(g, "last",
-                       y); /* an output that is an input, which is fed: the feeds must not run into each other */
+  rlx_graph_add_output(g, "last", y); /* an output that is a fed input: feeds must not overwrite each other */
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_OK(rlx_executable_feed(e, "sum", "b"));
   CHECK_OK(rlx_executable_feed(e, "last", "a"));
   CHECK_OK(rlx_executable_write(e, "a", VALUE(a, 2)));
   CHECK_OK(rlx_executable_write(e, "b", VALUE(b, 2)));
-  for (int i = 0; i < 10; i++) CHECK_OK(rlx_executable_run(e)); /* Fibonacci's */
+  for (int i = 0; i < 10; i++) CHECK_OK(rlx_executable_run(e)); /* Fibonacci numbers */
   read_f32(e, "sum", out, sizeof out);
   CHECK(out[0] == 144 && out[1] == 1440);
   CHECK_OK(rlx_executable_feed(e, NULL, "b"));
@@ -355,12 +354,12 @@ DEVICE_TEST(symbols_follow_the_inputs) {
   rlx_executable_destroy(e);
   CHECK_OK(rlx_compile(s, g, OPTIONS(.bindings = &(rlx_binding){"N", 5}, .n_bindings = 1), &e));
   CHECK_OK(rlx_session_stats_get(s, &stats));
-  CHECK(stats.n_compiled == 4 && stats.n_cache_hits >= 1); /* known from the runs above */
+  CHECK(stats.n_compiled == 4 && stats.n_cache_hits >= 1); /* compiled by the runs above */
   CHECK_FAILS(rlx_executable_write(e, "x", VALUE(x, 10, 3)), RLX_INVALID, "must be [5,3]");
   rlx_executable_destroy(e);
   CHECK_FAILS(rlx_compile(s, g, OPTIONS(.bindings = &(rlx_binding){"M", 5}, .n_bindings = 1), &e), RLX_NOT_FOUND,
               "'M'");
-  CHECK_FAILS(rlx_compile(s, g, OPTIONS(.without = "polish"), &e), RLX_NOT_FOUND, "polish"); /* told at once */
+  CHECK_FAILS(rlx_compile(s, g, OPTIONS(.without = "polish"), &e), RLX_NOT_FOUND, "polish"); /* reported at once */
   rlx_graph_destroy(g);
 }
 
@@ -408,7 +407,7 @@ DEVICE_TEST(bound_memory_is_used_by_every_run) {
   CHECK_OK(rlx_executable_bind_input(e, "x", NULL, 0));
   CHECK_OK(rlx_executable_bind_output(e, "y", NULL, 0));
   x[0] = 1, y[0] = 0;
-  CHECK_OK(rlx_executable_run(e)); /* with what the last run had */
+  CHECK_OK(rlx_executable_run(e)); /* with the value of the last run */
   CHECK(y[0] == 0);
   read_f32(e, "y", y, sizeof y);
   CHECK(y[0] == 9);
@@ -434,7 +433,7 @@ DEVICE_TEST(unbound_inputs_keep_their_value_for_other_sizes) {
   CHECK(y[0] == 11 && y[1] == 22);
   CHECK_OK(rlx_executable_write(e, "k", VALUE(old, 2)));
   CHECK_OK(rlx_executable_bind_input(e, "k", k, sizeof k));
-  CHECK_OK(rlx_executable_bind_input(e, "k", NULL, 0)); /* no run took it: what was written stands */
+  CHECK_OK(rlx_executable_bind_input(e, "k", NULL, 0)); /* no run uploaded it: the written value stays */
   CHECK_OK(rlx_run(e, &in, 1, &out, 1));
   CHECK(y[0] == 8 && y[1] == 9);
   rlx_executable_destroy(e);
@@ -465,7 +464,7 @@ DEVICE_TEST(clones_share_weights_but_not_inputs) {
   rlx_graph_destroy(g);
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 typedef struct seen {
   int n, differ;
@@ -568,7 +567,7 @@ TEST(a_forbidden_host_is_reported_with_all_nodes) {
   rlx_session_destroy(s);
 }
 
-/* Each is part of what a compiled graph is found by, and one that nobody here knows is refused. */
+/* Each switch is part of the cache key, and an unknown one is rejected. */
 TEST(switches_are_told_apart) {
   rlx_session *s;
   rlx_graph *g;
@@ -591,7 +590,7 @@ TEST(switches_are_told_apart) {
   rlx_session_destroy(s);
 }
 
-/* Nodes of the source, of the compiled graph and of a stranger are not taken for each other. */
+/* Nodes of the source graph, of the compiled graph and of an unrelated graph are not confused. */
 TEST(nodes_of_other_graphs_are_refused) {
   rlx_session *s = NULL;
   rlx_executable *e = NULL;

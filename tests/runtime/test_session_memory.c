@@ -1,5 +1,5 @@
-/* Sessions with an allocator of their own: all that is made from one comes from it and goes back to it, whoever frees it; what sessions
- * share does not; and where it has nothing to give, the call fails and nothing else. */
+/* Sessions with their own allocator: everything created from one comes from it and goes back to it, whichever thread or
+ * session frees it; what sessions share does not. If the allocator has no memory, the call fails and nothing else. */
 #include <pthread.h>
 
 #include "base/mem.h"
@@ -14,7 +14,8 @@
 
 enum { N = 64, ROWS = 200 };
 
-/* A product with a weight of 16 KiB, a state, a sort for the host's sake, symbols, and values of more than a slab's least block. */
+/* A product with a weight of 16 KiB, a state, a sort (which the host executes), symbols, and values larger than a
+ * slab's smallest block. */
 static rlx_status make_graph(rlx_graph **out) {
   return expr_graph("x: f32[B,64]; param w: f32[64,64]; state st: f32[4,64]; at: i32[]",
                     "%m = matmul(%x, %w); %t = reduce_max(%m) {axes=[0], keep=true}; %u = update(%st, %t, %at); "
@@ -45,7 +46,7 @@ static void fill(values *v) {
 
 static values all; /* too large for a stack */
 
-/* n_shared: what the device itself may take for it, as heads of pieces of its memory and pipelines. */
+/* n_shared: allocations of the device itself, such as headers of its memory chunks, and pipelines. */
 static void check_device(const char *device, size_t n_shared) {
   own_memory m = {0};
   rlx_session *keeper, *s = NULL;
@@ -53,10 +54,10 @@ static void check_device(const char *device, size_t n_shared) {
   rlx_executable *e, *twin;
   rlx_weights *w;
   rlx_states *st;
-  OPEN_SESSION(device, 2, &keeper); /* keeps the device open: what that takes is the heap's */
+  OPEN_SESSION(device, 2, &keeper); /* keeps the device open: its memory comes from the heap */
   CHECK_OK(make_graph(&g));
   fill(&all);
-  /* once without, so that what the device makes on first use is there */
+  /* once without the allocator, so that what the device creates on first use exists */
   CHECK_OK(rlx_compile(keeper, g, NULL, &e));
   CHECK_OK(rlx_executable_write(e, "w", &(rlx_tensor)TENSOR(all.w, N, N)));
   CHECK_OK(run_rows(e, &all, 3));
@@ -76,11 +77,11 @@ static void check_device(const char *device, size_t n_shared) {
   CHECK(atomic_load(&m.n_live) > 20);
   CHECK(atomic_load(&m.bytes_live) > 0);
   size_t n_all = rlx_mem_live() - heap, n_own = atomic_load(&m.n_live);
-  CHECK(n_all >= n_own && n_all <= n_own + n_shared); /* nothing else of it is the heap's */
+  CHECK(n_all >= n_own && n_all <= n_own + n_shared); /* nothing else comes from the heap */
   char *text;
   CHECK_OK(rlx_executable_report(e, RLX_REPORT_PLAN, RLX_TEXT, &text));
 
-  rlx_session_destroy(s); /* lives on in the others */
+  rlx_session_destroy(s); /* retained by the other objects */
   rlx_weights_destroy(w);
   rlx_states_destroy(st);
   CHECK(atomic_load(&m.n_live) > 20);
@@ -100,7 +101,7 @@ TEST(all_comes_back_on_vulkan) { check_device("vulkan", 4); }
 
 /* ---- two sessions ---- */
 
-/* The weights are the first one's, also where the second one's executable makes them be packed. */
+/* The weights belong to the first session, even if an executable of the second causes them to be packed. */
 TEST(two_sessions_do_not_mix) {
   own_memory a = {0}, b = {0};
   rlx_session *first, *second;
@@ -120,7 +121,7 @@ TEST(two_sessions_do_not_mix) {
   CHECK(atomic_load(&b.n_live) > 10);
   rlx_executable_destroy(f);
   rlx_session_destroy(second);
-  CHECK(own_is_whole(&b)); /* while the weights and states that it used are there */
+  CHECK(own_is_whole(&b)); /* while the weights and states that it used still exist */
   CHECK_OK(rlx_compile(first, g, OPTIONS(.weights = w, .states = st), &e));
   CHECK_OK(run_rows(e, &all, 7));
   rlx_session_destroy(first);
@@ -172,7 +173,7 @@ TEST(threads_share_it) {
   rlx_graph_destroy(g);
 }
 
-/* ---- what a callback makes ---- */
+/* ---- objects created in a callback ---- */
 
 static void make_one(void *user, const char *what, uint64_t done, uint64_t total) {
   rlx_graph **out = user;
@@ -180,7 +181,7 @@ static void make_one(void *user, const char *what, uint64_t done, uint64_t total
   if (!*out && rlx_graph_create(out)) *out = NULL;
 }
 
-/* It is the session's, and goes back to it after the session. */
+/* The graph comes from the session's allocator and goes back to it, though it outlives the session. */
 TEST(what_outlives_the_session_goes_back) {
   own_memory m = {0};
   rlx_session *s;
@@ -197,7 +198,7 @@ TEST(what_outlives_the_session_goes_back) {
   rlx_graph_destroy(g);
 }
 
-/* ---- what fails ---- */
+/* ---- failures ---- */
 
 static rlx_status whole_life(own_memory *m, const rlx_graph *g) {
   rlx_session *s = NULL;

@@ -1,7 +1,7 @@
-/* u16, u64 and the floats of 8 bits on devices. Moving is by bytes: the same graph with a type of the same size gives
- * the same bytes. Casts are those of rlx_convert (tests/base/test_float8.c has them by hand), u16 wraps as C's does,
- * equality is of values. What a device does not compute with runs on the host; nothing may come out differently.
- * RLX_TEST_DEVICES names other devices. */
+/* u16, u64 and 8-bit floats on devices. Moves copy bytes: the same graph with a type of the same size gives the same
+ * bytes. Casts are those of rlx_convert (tests/base/test_float8.c checks them by hand), u16 wraps as in C, equality
+ * compares values. What a device does not compute natively runs on the host, with the same results. RLX_TEST_DEVICES
+ * names other devices. */
 #include <stdlib.h>
 
 #include "ir/element.h"
@@ -61,7 +61,7 @@ static size_t find_devices(const char **out) {
   return n;
 }
 
-/* Calls f on every device there is. */
+/* Calls f on every available device. */
 static void on_devices(void (*f)(rlx_session *s, const char *device)) {
   const char *devices[8];
   size_t n = find_devices(devices), n_open = 0;
@@ -174,7 +174,7 @@ static void check_equality(rlx_session *s, const char *device) {
       fill((uint32_t)t);
       size_t size = rlx_dtype_size(stored[t]);
       for (size_t k = 0; k < N; k += 2) memcpy(y + k * size, x + k * size, size);
-      if (size == 1) x[0] = 0, y[0] = 0x80, x[2] = y[2] = 0x7f; /* zeros are equal, and no NaN is */
+      if (size == 1) x[0] = 0, y[0] = 0x80, x[2] = y[2] = 0x7f; /* zeros of both signs are equal, and no NaN is */
       make_text(text, sizeof text, name_of(stored[t]), negated ? "ne(%1, %2)" : "eq(%1, %2)");
       CHECK_OK(run(s, text, stored[t], x, y, c, found, &bytes));
       for (size_t k = 0; k < N; k++) {
