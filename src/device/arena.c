@@ -1,11 +1,11 @@
 /* The arena: a table from nodes to windows, and the calls that use it.
  *
- * Typed reads and writes are rlx_bound_read and _write (bound.c) at the node's window. Copies never leave the device:
- * a range is copied by the queue; where it overlaps itself, through a temporary block of the pool, in pieces, in the
- * order that reads every byte before it is overwritten.
+ * Typed reads and writes call rlx_bound_read and _write (bound.c) on the node's window. Copies stay on the device: the
+ * queue copies a range. If source and destination overlap, the range goes through a temporary block of the pool in
+ * chunks, in the order that reads every byte before it is overwritten.
  *
- * Sizes of weights and states: a slot (a block number) may be named by several nodes, the weight and views of it. The
- * largest of them is its owner and stands for the slot when bytes are counted or a segment is copied. */
+ * Weights and states: several nodes, a weight and views of it, may name one slot (a block index). The largest of them
+ * is the slot's owner and represents the slot when bytes are counted or a segment is copied. */
 #include "device/arena.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ struct rlx_arena {
   rlx_queue *queue;
   rlx_block_pool *pool;
   rlx_scratch *scratch;
-  uint64_t *scratch_bytes; /* as asked: the blocks may be larger */
+  uint64_t *scratch_bytes; /* as requested; the blocks may be larger */
   uint32_t n_scratch, n_nodes;
   uint32_t serial;          /* of the graph whose nodes these are; 0: none */
   rlx_arena_entry *entries; /* by node, [0] unused */
@@ -96,7 +96,7 @@ static slot_list *slots_of(const rlx_arena *a, rlx_segment segment) {
   return segment == RLX_SEGMENT_WEIGHTS ? &owner->weights : segment == RLX_SEGMENT_STATE ? &owner->states : NULL;
 }
 
-/* The owner of a slot: the node that was named, if it lies there still. */
+/* The entry of a slot's owner; NULL if that node is not in the slot any more. */
 static const rlx_arena_entry *slot_entry(const rlx_arena *a, rlx_segment segment, uint32_t slot) {
   const slot_list *slots = slots_of(a, segment);
   const rlx_arena_entry *e = slot < slots->owner.n ? &a->entries[slots->owner.v[slot]] : &a->entries[0];
@@ -135,7 +135,7 @@ static rlx_status check_entry(const rlx_arena *a, const rlx_arena_entry *e) {
   return RLX_OK;
 }
 
-/* A node of the arena's graph, or its number. */
+/* Accepts a node of the arena's graph, or a plain node number. */
 static bool has_node(const rlx_arena *a, rlx_node n) {
   return (uint32_t)n && (uint32_t)n <= a->n_nodes && (n >> 32 == 0 || n >> 32 == a->serial);
 }
@@ -169,7 +169,7 @@ const rlx_arena_entry *rlx_arena_get(const rlx_arena *a, rlx_node n) {
   return &a->entries[(uint32_t)n];
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 static rlx_status find(const rlx_arena *a, rlx_node n, const rlx_arena_entry **out) {
   RLX_TRY(check_node(a, n));
@@ -271,7 +271,7 @@ static rlx_status read_raw(const rlx_arena *a, rlx_node n, uint64_t offset, void
 
 /* ---- copies inside the device ---- */
 
-/* A range of a block that overlaps where it goes. When it goes up, the last piece first. */
+/* Moves a range of a block to an overlapping one. When it moves to a higher offset, the last chunk goes first. */
 static rlx_status move_overlapping(const rlx_arena *a, rlx_block *b, uint64_t to, uint64_t from, uint64_t bytes) {
   rlx_device *d = a->device;
   if (b->map) {
@@ -289,13 +289,13 @@ static rlx_status move_overlapping(const rlx_arena *a, rlx_block *b, uint64_t to
     s = d->backend->copy(a->queue, temporary, 0, b, from + at, n);
     if (!s) s = d->backend->copy(a->queue, b, to + at, temporary, 0, n);
   }
-  rlx_status synced = rlx_queue_sync(a->queue); /* the temporary may be destroyed as soon as it is given back */
+  rlx_status synced = rlx_queue_sync(a->queue); /* the temporary may be destroyed as soon as it is returned */
   rlx_block_pool_put(a->pool, temporary);
   return s ? s : synced;
 }
 
-/* Copies on the queue of the arena it goes to, in order with the queue of the other: it reads what was written there, and
- * nothing is written there before it has read. */
+/* Copies on the destination arena's queue, ordered with the source arena's queue in both directions: the copy reads
+ * what was written there before, and nothing overwrites the source before the copy has read it. */
 static rlx_status move(const rlx_arena *a, const rlx_bound *to, uint64_t to_at, const rlx_arena *source,
                        const rlx_bound *from, uint64_t from_at, uint64_t bytes) {
   if (bytes == 0) return RLX_OK;
@@ -324,7 +324,7 @@ static rlx_status find_pair(const rlx_arena *to, rlx_node to_node, const rlx_are
   return RLX_OK;
 }
 
-/* Elements as bytes: those of a block type come only in whole blocks. */
+/* Converts a number of elements to bytes. A block type has only whole blocks. */
 static rlx_status whole_bytes(rlx_dtype dtype, uint64_t elements, uint64_t *out) {
   const rlx_dtype_info *t = rlx_dtype_describe(dtype);
   if (elements % t->block_elements)
@@ -348,7 +348,7 @@ static rlx_status copy_rows(rlx_arena *to, rlx_node to_node, uint64_t to_row, co
   RLX_TRY(find_pair(to, to_node, from, from_node, &t, &f));
   const rlx_dims *ts = &t->type.shape, *fs = &f->type.shape;
   bool is_equal = ts->n == fs->n && ts->n > 0;
-  uint64_t row = 1; /* elements of one; at most those of the tensor, unless it has none */
+  uint64_t row = 1; /* elements of one row; at most those of the tensor, unless it is empty */
   for (int i = 1; is_equal && i < ts->n; i++) {
     is_equal = ts->v[i] == fs->v[i];
     row *= (uint64_t)ts->v[i];
@@ -410,7 +410,7 @@ static rlx_status check_twins(const rlx_arena *to, const rlx_arena *from) {
   return RLX_OK;
 }
 
-/* Slots that the twins share are where they should be. */
+/* Slots that both twins share need no copy. */
 static rlx_status copy_slots(const rlx_arena *to, const rlx_arena *from, rlx_segment segment) {
   for (uint32_t i = 0; i < slots_of(from, segment)->owner.n; i++) {
     const rlx_arena_entry *f = slot_entry(from, segment, i), *t = slot_entry(to, segment, i);
@@ -430,7 +430,7 @@ static rlx_status copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segment
   return RLX_OK;
 }
 
-/* ---- the calls that move bytes, each in the turn of the executables whose arenas they are ---- */
+/* ---- the public calls that move bytes, each under the locks of the executables that own the arenas ---- */
 
 void rlx_arena_set_queue(rlx_arena *a, rlx_queue *q) { a->queue = q; }
 void rlx_arena_set_lock(rlx_arena *a, rlx_lock *lock) { a->lock = lock; }

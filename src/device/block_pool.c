@@ -1,8 +1,8 @@
-/* The block pool: an array of idle blocks, the one that has waited longest first.
+/* The block pool: an array of idle blocks, ordered from the least recently used.
  *
- * One mutex guards the array and the numbers; the device is called outside it, so that a slow allocation in one thread
- * does not hold up another. The array has room for every block that is out, which is seen to when a block is made: so
- * giving a block back allocates nothing and cannot fail. */
+ * One mutex guards the array and the counters. The device is called outside it, so a slow allocation in one thread does
+ * not block another. Creating a block reserves its entry in the array, so returning a block allocates nothing and
+ * cannot fail. */
 #include "device/block_pool.h"
 
 #include <pthread.h>
@@ -14,19 +14,20 @@
 #include "base/machine.h"
 #include "device/registry.h"
 
-/* Below this nobody asks the system what is free: it costs more than it could tell. */
+/* Smaller requests do not query the system for free memory: the query would cost more than the check is worth. */
 #define LARGE_BYTES ((uint64_t)64 << 20)
 
 struct rlx_block_pool {
   atomic_size_t refs;
   rlx_device *device;
   rlx_queue *queue;
-  pthread_mutex_t lock; /* of all below */
+  pthread_mutex_t lock; /* guards all below */
   RLX_ARRAY(rlx_block *) idle;
   rlx_block_pool_stats stats;
 };
 
-/* The host's memory changes by the minute and is asked for anew; a device's own is what it was when it was opened. */
+/* A mapped device with known free memory has no fixed limit (0): host memory changes by the minute and is queried anew.
+ * For other devices the limit comes from the free memory at opening. */
 static uint64_t default_limit(const rlx_device *d) {
   if (!d->info.is_mapped || !d->info.free_bytes) return d->info.free_bytes / 10 * 9;
   return 0;
@@ -82,7 +83,7 @@ static rlx_block *take(rlx_block_pool *p, size_t i) {
   return b;
 }
 
-/* The smallest that is large enough and not more than twice that; NULL if there is none. */
+/* The smallest idle block of at least `bytes` and at most twice as many; NULL if there is none. */
 static rlx_block *take_best(rlx_block_pool *p, uint64_t bytes) {
   size_t best = SIZE_MAX;
   for (size_t i = 0; i < p->idle.n; i++) {
@@ -98,11 +99,11 @@ static void count_used(rlx_block_pool *p, const rlx_block *b) {
   p->stats.used_bytes += b->bytes;
 }
 
-/* ---- with the device ---- */
+/* ---- blocks of the device ---- */
 
 static void destroy_block(rlx_block_pool *p, rlx_block *b) { p->device->backend->block_destroy(p->device, b); }
 
-/* Takes the one that has waited longest while there are more than `keep` idle bytes. */
+/* Removes the least recently used block if more than `keep_bytes` are idle. */
 static rlx_block *take_oldest(rlx_block_pool *p, uint64_t keep_bytes) {
   pthread_mutex_lock(&p->lock);
   rlx_block *b = p->stats.idle_bytes > keep_bytes && p->idle.n ? take(p, 0) : NULL;
@@ -114,7 +115,7 @@ void rlx_block_pool_trim(rlx_block_pool *p, uint64_t keep_bytes) {
   for (rlx_block *b; p && (b = take_oldest(p, keep_bytes));) destroy_block(p, b);
 }
 
-/* A new block, counted, with room in the array for the day it comes back. */
+/* Creates and counts a block, and reserves the array entry for its return. */
 static rlx_status make_block(rlx_block_pool *p, uint64_t bytes, rlx_block **out) {
   rlx_status s = p->device->backend->block_create(p->device, bytes, out);
   if (s) return s;
@@ -133,7 +134,7 @@ static rlx_status make_block(rlx_block_pool *p, uint64_t bytes, rlx_block **out)
 
 void rlx_block_pool_set_limit(rlx_block_pool *p, uint64_t bytes) { p->stats.limit_bytes = bytes; }
 
-/* Of the host's memory, where nobody set one: idle blocks would be given back first. */
+/* For host memory if no limit was set. Idle bytes count as free because idle blocks would be released first. */
 static uint64_t limit_now(const rlx_block_pool_stats *s) {
   if (s->limit_bytes) return s->limit_bytes;
   uint64_t here = rlx_machine_free_bytes();
@@ -177,15 +178,15 @@ rlx_status rlx_block_pool_get(rlx_block_pool *p, uint64_t bytes, bool zeroed, rl
     }
     if (s) return rlx_fail_frame(s, "a block of %llu bytes on %s", (unsigned long long)bytes, p->device->info.name);
   }
-  /* All of it, since all of it is the new owner's. */
+  /* The whole block, because the new owner may use all of it. */
   if (zeroed && b->bytes) s = p->device->backend->zero(p->queue, b, 0, b->bytes);
   if (s) rlx_block_pool_put(p, b);
   else *out = b;
   return s;
 }
 
-/* The block goes in first and the oldest go out after it: two threads that give back at once cannot both find room. An
- * empty block is not kept, since it costs nothing to make and no cap would ever drop it. */
+/* The block is added first and the oldest are removed after it, so two threads that return blocks at once cannot both
+ * find room. An empty block is not kept: it costs nothing to create, and no cap would ever remove it. */
 static void give_back(rlx_block_pool *p, rlx_block *b, bool keep) {
   if (!p || !b) return;
   uint64_t cap_bytes = p->stats.cap_bytes; /* never changes */

@@ -1,9 +1,9 @@
-/* Values in and out of bound windows: the host's type on one side, the stored type and layout on the other.
+/* Reads and writes values in bound windows: the host's type on one side, the stored type and layout on the other.
  *
- * Everything that can be wrong with the arguments is found before a byte moves. Equal types go straight to the backend
- * and allocate nothing. Others are converted: directly in mapped memory, else through a stage of bounded size, so that
- * reading a large tensor as another type does not take its size again. Packed weights (layout not 0) are the exception:
- * only a whole weight can be packed or unpacked, so what is not mapped is staged whole. */
+ * All arguments are checked before a byte moves. Equal types go directly to the backend and allocate nothing. Other
+ * types are converted: directly in mapped memory, otherwise through a staging buffer of bounded size, so reading a
+ * large tensor as another type does not need its size again. Packed weights (layout not 0) are the exception: only a
+ * whole weight can be packed or unpacked, so an unmapped one is staged as a whole. */
 
 #include "base/mem.h"
 #include "device/arena.h"
@@ -54,11 +54,11 @@ static rlx_status check_host(const rlx_type *type, const void *data, size_t coun
 
 /* ---- plain values ---- */
 
-/* Memory for one piece after the other: in this struct where little is needed. */
+/* A staging buffer for one chunk at a time; small ones are inside the struct. */
 typedef struct stage {
   unsigned char small[SMALL_STAGE];
   unsigned char *v;
-  size_t elements; /* per piece */
+  size_t elements; /* per chunk */
 } stage;
 
 static rlx_status stage_open(stage *s, rlx_dtype stored, uint64_t total_bytes) {
@@ -78,7 +78,7 @@ static unsigned char *map_of(const rlx_bound *at) {
   return at->block->map ? (unsigned char *)at->block->map + at->offset : NULL;
 }
 
-/* `count` values between a window and the host, whose memory is only read when it is a write. */
+/* Moves `count` values between a window and the host. A write only reads `data`. */
 static rlx_status move_staged(rlx_queue *q, const rlx_bound *at, rlx_dtype stored, rlx_dtype host, char *data,
                               size_t count, bool is_write) {
   stage s;
@@ -102,7 +102,7 @@ static rlx_status move_staged(rlx_queue *q, const rlx_bound *at, rlx_dtype store
 
 /* ---- packed weights ---- */
 
-/* A backend packs arrays of the stored type, which it may read as numbers: so they are aligned as such. */
+/* A backend packs arrays of the stored type and may read them as numbers, so they must be aligned for that type. */
 static bool is_aligned(rlx_dtype dtype, const void *p) {
   uint32_t bytes = rlx_dtype_describe(dtype)->block_bytes, align = bytes & (~bytes + 1);
   return (uintptr_t)p % (align < 8 ? align : 8) == 0;
@@ -147,7 +147,7 @@ static rlx_status read_packed(rlx_queue *q, const rlx_bound *at, const rlx_type 
   return s;
 }
 
-/* ---- both ---- */
+/* ---- public calls ---- */
 
 rlx_status rlx_bound_write(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
                            const void *data, size_t count) {

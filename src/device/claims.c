@@ -1,4 +1,4 @@
-/* The table of claims: a hash table with open addressing over what a claim depends on. */
+/* The table of claims: a hash table with open addressing. The key is everything a claim depends on. */
 #include "device/claims.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "device/registry.h"
 
-/* What a claim depends on, in memory of the table, and the claim. */
+/* The key, in memory of the table, and the claim. */
 typedef struct entry {
   uint64_t hash;
   rlx_op op;
@@ -25,7 +25,7 @@ typedef struct entry {
 struct rlx_claims {
   rlx_device *device;
   uint32_t switches; /* rlx_switch */
-  rlx_graph *attrs;  /* holds copies of attributes, and no node */
+  rlx_graph *attrs;  /* owns the copies of attributes; has no nodes */
   rlx_bump memory;
   entry **v;
   size_t n, cap; /* cap is a power of two */
@@ -93,16 +93,16 @@ rlx_status rlx_claims_create(rlx_device *d, uint32_t switches, rlx_claims **out)
 
 size_t rlx_claims_count(const rlx_claims *c) { return c->n; }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
-/* A node as it is asked about. */
+/* The node of a query. */
 typedef struct question {
   const rlx_graph *g;
   const rlx_node_rec *n;
   const uint32_t *layout; /* by node, or NULL */
 } question;
 
-/* Only the first few are looked at: ops that care have no more inputs. */
+/* Compares with the first 8 inputs only: ops for which equal inputs matter have no more. */
 static uint32_t first_same(const rlx_node_rec *n, uint32_t i) {
   enum { LOOKED_AT = 8 };
   uint32_t k = 0, end = i < LOOKED_AT ? i : LOOKED_AT;
@@ -150,7 +150,7 @@ static entry **place_of(const rlx_claims *c, uint64_t hash, const question *q) {
   return &c->v[at];
 }
 
-/* ---- asking ---- */
+/* ---- querying the device ---- */
 
 static rlx_status describe(rlx_claims *c, const question *q, entry *e) {
   const rlx_node_rec *n = q->n;
@@ -176,7 +176,7 @@ static rlx_status describe(rlx_claims *c, const question *q, entry *e) {
   return e->attrs || !e->row->attrs_bytes ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the attributes of a claim");
 }
 
-/* What was said while no layout was decided holds with plain weights, where the device asked for no other. */
+/* A claim made before layouts were decided remains valid with plain layouts, if the device preferred no others. */
 static const rlx_claim *plain_claim(const rlx_claims *c, const question *q) {
   if (!q->layout) return NULL;
   for (uint32_t i = 0; i < q->n->n_in; i++)

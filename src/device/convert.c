@@ -1,11 +1,12 @@
-/* Conversion of arrays. The rules are the reference's, element by element (rlx_convert), through two small aligned
- * buffers; the pairs that weights and activations come in have loops of their own, which give the same bits. */
+/* Conversion of arrays. The general path follows the reference element by element (rlx_convert), through two small
+ * aligned buffers. The pairs that are common for weights and activations have direct loops, which give the same
+ * bits. */
 #include "device/convert.h"
 
 #include "ir/element.h"
 #include "quant/quant.h"
 
-/* Elements at a time: whole blocks of every block type. */
+/* Elements per chunk: whole blocks of every block type. */
 enum { PIECE = 256 };
 
 rlx_status rlx_convert_check(rlx_dtype from, rlx_dtype to) {
@@ -31,7 +32,7 @@ size_t rlx_bools_check(const void *bytes, size_t n) {
   return n;
 }
 
-/* ---- loops of their own; memcpy is how C reads a number that may not be aligned ---- */
+/* ---- direct loops; memcpy is how C reads a number that may be unaligned ---- */
 
 static int32_t i32_of(int64_t x) { return x < INT32_MIN ? INT32_MIN : x > INT32_MAX ? INT32_MAX : (int32_t)x; }
 
@@ -66,7 +67,7 @@ static const convert_loop loops[RLX_DTYPE_COUNT][RLX_DTYPE_COUNT] = {
   [RLX_BOOL] = {[RLX_BOOL] = bool_from_bool},
 };
 
-/* ---- the rest, in pieces ---- */
+/* ---- the general path, in chunks ---- */
 
 typedef union piece { /* PIECE elements of any type, aligned for all of them */
   double f64[PIECE];

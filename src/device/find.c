@@ -1,5 +1,5 @@
-/* Finding a device by name. The rules are tried in the order of the table at the end; the first that knows the name
- * decides, also where it then fails: "vulkan:7" is never mistaken for a part of some device's own name. */
+/* Finds a device by name. The rules are tried in the order of the `rules` table. The first rule that recognises the
+ * name decides, even if it then fails: "vulkan:7" is never taken for a part of some device's own name. */
 #include "device/find.h"
 
 #include <stdio.h>
@@ -29,10 +29,10 @@ bool rlx_device_at(const rlx_backend_list *all, uint32_t number, rlx_device_plac
 
 /* ---- text ---- */
 
-/* Of ASCII alone, whatever the locale. */
+/* ASCII only, independent of the locale. */
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* Whether `text` begins with the n bytes of `part`, without regard to case. */
+/* Whether `text` begins with the n bytes of `part`, ignoring case. */
 static bool begins(const char *text, const char *part, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (text[i] == 0 || lower(text[i]) != lower(part[i])) return false;
@@ -46,7 +46,7 @@ static bool contains(const char *text, const char *part) {
   return false;
 }
 
-/* A decimal number and nothing else; one that is too large for any index becomes UINT32_MAX. */
+/* Parses a decimal number and nothing else; a value too large for any index becomes UINT32_MAX. */
 static bool is_number(const char *text, uint32_t *out) {
   uint64_t v = 0;
   if (!*text) return false;
@@ -59,7 +59,7 @@ static bool is_number(const char *text, uint32_t *out) {
   return true;
 }
 
-/* What exists, for the message of a failure: in a fixed buffer, since telling a failure must not fail. */
+/* The list of devices, for error messages. The buffer is fixed because reporting a failure must not fail. */
 typedef struct listing {
   char v[512];
   size_t n;
@@ -96,7 +96,7 @@ static rlx_status not_found(const rlx_backend_list *all, const char *name, const
   return RLX_FAIL(RLX_NOT_FOUND, "device '%.100s': %s; there are: %s", name, why, list_devices(all, &l));
 }
 
-/* ---- the rules: each says whether the name is of its kind, and then what it means ---- */
+/* ---- the rules: each returns whether it recognises the name, and sets *status and *out if so ---- */
 
 typedef bool (*find_rule)(const rlx_backend_list *all, const char *name, rlx_device_place *out, rlx_status *status);
 
@@ -130,7 +130,7 @@ static bool fits_uuid(const rlx_device_info *info, const char *name) { return sa
 static bool fits_name(const rlx_device_info *info, const char *name) { return same(info->name, name, strlen(name)); }
 static bool fits_part(const rlx_device_info *info, const char *name) { return contains(info->name, name); }
 
-/* The one device whose description fits; several are a failure, because which of them was meant is not ours to guess. */
+/* Finds the one device whose description matches. Several matches are a failure: the choice is not guessed. */
 static bool by_fit(const rlx_backend_list *all, const char *name, bool (*fits)(const rlx_device_info *, const char *),
                    rlx_device_place *out, rlx_status *status) {
   rlx_device_place place;
@@ -157,9 +157,9 @@ static bool by_part(const rlx_backend_list *all, const char *name, rlx_device_pl
 
 static const find_rule rules[] = {by_number, by_backend, by_uuid, by_name, by_part};
 
-/* ---- the choice without a name ---- */
+/* ---- the default device ---- */
 
-/* Kinds are listed best first, null last, which is never chosen unasked; among equals the first is taken. */
+/* Kinds are ordered best first. Null is last and never the default. Among equals the first device is used. */
 static rlx_status find_best(const rlx_backend_list *all, rlx_device_place *out) {
   rlx_device_kind best = RLX_DEVICE_NULL;
   rlx_device_place place;

@@ -1,12 +1,12 @@
-/* The null backend: one device that computes nothing. The file to copy for a new backend.
+/* The null backend: one device that computes nothing. Copy this file to start a new backend.
  *
  * It claims no node, so the runtime runs every op on the host; that proves that host execution works for all of them.
- * What is left is the part that every backend has: a device, blocks, bytes moved in and out, copies as the only steps.
- * Its blocks are host memory but are not mapped, so that whoever holds one must go through write and read
- * as on a GPU; and it checks every range, which a real driver would answer with a crash or with silence.
+ * What is left is the part that every backend has: a device, blocks, transfers, and copies as the only steps. Its
+ * blocks are host memory but are not mapped, so callers must use write and read as on a GPU. It checks every range; a
+ * real driver would crash or silently corrupt memory.
  *
- * A new backend keeps the order of this file: devices, claims, blocks, programs, the table. It holds no policy: what to
- * fuse, plan, cache or run on the host is decided above. */
+ * A new backend keeps the order of this file: devices, claims, blocks, programs, the table. It contains no policy: what
+ * to fuse, plan, cache or run on the host is decided above it. */
 #include <string.h>
 
 #include "base/budget.h"
@@ -14,10 +14,10 @@
 #include "base/mem.h"
 #include "device/queue.h"
 
-/* A backend's own structs begin with the common ones, so that a pointer to one is a pointer to the other. */
+/* A backend's own structs begin with the common ones, so pointers to them can be cast either way. */
 typedef struct null_block {
   rlx_block base;
-  unsigned char *data; /* behind this struct */
+  unsigned char *data; /* stored after this struct */
 } null_block;
 
 struct rlx_program {
@@ -28,8 +28,8 @@ static const char *const no_kernels = "the null device computes nothing";
 
 /* ---- devices ---- */
 
-/* A backend that loads a driver does it here, once; where that fails it returns 0 and *why says so, in words that help:
- * "libvulkan.so.1 is not installed". */
+/* A backend that loads a driver does so here, once. If that fails it returns 0 and sets *why to a reason that helps the
+ * user: "libvulkan.so.1 is not installed". */
 static uint32_t null_count(const char **why) {
   *why = NULL;
   return 1;
@@ -40,7 +40,7 @@ static rlx_status null_describe(uint32_t index, rlx_device_info *out) {
   *out = (rlx_device_info){
     .name = "null",
     .backend = "null",
-    .uuid = "6e756c6c-0000-0000-0000-000000000000", /* "null": there is only this one, on every machine */
+    .uuid = "6e756c6c-0000-0000-0000-000000000000", /* "null" in ASCII: the same device on every machine */
     .driver = "none",
     .kind = RLX_DEVICE_NULL,
     .align = 256,
@@ -68,7 +68,7 @@ static void null_close(rlx_device *d) { rlx_mem_free(d); }
 
 /* ---- claims ---- */
 
-/* A real one looks at the node's op, types and attributes, and sets native, in_place and work_bytes. */
+/* A real backend examines the node's op, types and attributes, and sets native, in_place and work_bytes. */
 static rlx_status null_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
   (void)d;
   (void)q;
@@ -123,7 +123,7 @@ static rlx_status null_read(rlx_queue *q, const rlx_block *b, uint64_t offset, v
   return RLX_OK;
 }
 
-/* Ranges of one block that meet are the caller's mistake: a GPU's copy would be undefined. */
+/* Overlapping ranges of one block are the caller's error: a GPU's copy would be undefined. */
 static rlx_status null_copy(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
                             uint64_t src_offset, uint64_t bytes) {
   (void)q;
@@ -152,7 +152,7 @@ static rlx_status copy_step(const rlx_bound_step *s) {
   return null_copy(NULL, s->out[0].block, s->out[0].offset, s->in[0].block, s->in[0].offset, s->in[0].bytes);
 }
 
-/* A real backend works out here whatever does not change from run to run, so that a run only submits it. */
+/* A real backend prepares here everything that does not change from run to run, so a run only submits it. */
 static rlx_status null_program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out) {
   (void)q;
   *out = NULL;
@@ -167,7 +167,7 @@ static rlx_status null_program_create(rlx_queue *q, const rlx_program_desc *desc
   return RLX_OK;
 }
 
-/* Times count from 0 at `first`: they are of this run's steps. */
+/* The arrays of times are indexed from 0 at `first`: they cover the steps of this run. */
 static rlx_status null_program_submit(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
   if (first > p->desc->n_steps || n_steps > p->desc->n_steps - first)
     return RLX_FAIL(RLX_INVALID, "null device: steps %zu to %zu of a program of %zu", first, first + n_steps,
@@ -185,7 +185,7 @@ static rlx_status null_program_submit(rlx_program *p, size_t first, size_t n_ste
 
 static void null_program_destroy(rlx_program *p) { rlx_mem_free(p); }
 
-/* No layouts: layout_bytes and repack stay NULL, since no claim here wishes for one. */
+/* layout_bytes and repack stay NULL because no claim here prefers a layout. */
 const rlx_backend rlx_backend_null = {
   .name = "null",
   .count = null_count,
@@ -196,7 +196,7 @@ const rlx_backend rlx_backend_null = {
   .block_create = null_block_create,
   .block_create_host = null_block_create_host,
   .block_destroy = null_block_destroy,
-  RLX_QUEUE_IMMEDIATE, /* every call here is done when it returns */
+  RLX_QUEUE_IMMEDIATE, /* all work is done when a call returns */
   .write = null_write,
   .read = null_read,
   .copy = null_copy,

@@ -1,4 +1,4 @@
-/* Waiting for a queue, and queues whose work is done when it is submitted. */
+/* Waits for queues, and implements the immediate queue, whose work is done when the submitting call returns. */
 #include "device/queue.h"
 
 rlx_status rlx_queue_sync(rlx_queue *q) {
@@ -6,8 +6,8 @@ rlx_status rlx_queue_sync(rlx_queue *q) {
   uint64_t value;
   rlx_status s = b->mark(q, &value);
   if (s == RLX_DEVICE_LOST) return s;
-  rlx_status done =
-    b->wait(q, value); /* where nothing could be sent, too: work sent earlier must not outlive the call */
+  /* Also after a failed mark: work submitted earlier must not outlive the call. */
+  rlx_status done = b->wait(q, value);
   return done ? done : s;
 }
 
@@ -20,7 +20,7 @@ rlx_status rlx_queue_follow(rlx_queue *q, rlx_queue *other) {
 
 bool rlx_queue_is_async(const rlx_queue *q) { return q->device->backend->queue_create != rlx_queue_immediate_create; }
 
-/* ---- done on return ---- */
+/* ---- the immediate queue ---- */
 
 rlx_status rlx_queue_immediate_create(rlx_device *d, rlx_queue **out) {
   *out = rlx_new(rlx_queue);

@@ -1,15 +1,16 @@
-/* Queues beyond the calls of a backend: waiting for everything, and the queue of backends that compute in the calling
+/* Helpers for queues: waiting for all work, ordering two queues, and the queue of backends that compute in the calling
  * thread. */
 #ifndef RLX_DEVICE_QUEUE_H
 #define RLX_DEVICE_QUEUE_H
 
 #include "device/backend.h"
 
-/* Waits for all work of the queue, including copies that were gathered. */
+/* Waits for all work of the queue, including batched copies. */
 rlx_status rlx_queue_sync(rlx_queue *q);
-/* Work that is submitted to q from now on sees what `other` was asked to do before. Both are queues of one device. */
+/* Work submitted to q from now on sees the results of all work submitted to `other` before. Both are queues of one
+ * device. */
 rlx_status rlx_queue_follow(rlx_queue *q, rlx_queue *other);
-/* Whether submit returns before the work is done. */
+/* Whether submit may return before the work is done. */
 bool rlx_queue_is_async(const rlx_queue *q);
 
 /* For a backend whose calls return when their work is done. */

@@ -1,9 +1,9 @@
-/* The registry: the table of backends, and a list of the devices that are open, under one mutex.
+/* The registry: the table of backends and a list of the open devices, under one mutex.
  *
- * Opening and closing happen under the mutex as well: a device that is being closed must be gone before it is opened
- * again. A device is one entry per variant, so "cpu" and "cpu:avx2" are two. One that is lost stays with those who have
- * it and is not handed out again. A device that was not opened here (a test's
- * own) can be retained and released freely: it is its owner's to close. */
+ * Opening and closing hold the mutex as well: a device must be completely closed before it is opened again. There is
+ * one entry per variant, so "cpu" and "cpu:avx2" are two devices. A lost device stays valid for its current users but
+ * is not handed out again. A device that was not opened here (one that a test made) can be retained and released
+ * freely; its owner closes it. */
 #include "device/registry.h"
 
 #include <pthread.h>
@@ -33,8 +33,8 @@ typedef struct open_device {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static open_device *open_devices;
 
-/* A child made by fork opens its own: what its parent opened may have threads, and a driver's handles are not the child's to
- * use. The lock may have been held over the opening of a device, so it begins anew too. */
+/* A forked child opens its own devices: those of the parent may have threads, and a driver's handles are not valid in
+ * the child. The lock may have been held while a device was being opened, so it is initialised again. */
 static void forget_devices(void) {
   static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   lock = fresh;
@@ -42,7 +42,7 @@ static void forget_devices(void) {
 }
 __attribute__((constructor)) static void survive_fork(void) { (void)pthread_atfork(NULL, NULL, forget_devices); }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 uint32_t rlx_device_count(void) {
   uint32_t total = 0;
@@ -79,7 +79,7 @@ const char *rlx_backend_name(uint32_t index, const char **why) {
   return index < N_BACKENDS ? backends[index]->name : NULL;
 }
 
-/* ---- opening and sharing: what follows is called under the lock unless it is public ---- */
+/* ---- opening and sharing: static functions are called under the lock ---- */
 
 static bool is_same_place(const rlx_device_place *a, const rlx_device_place *b) {
   return a->backend == b->backend && a->index == b->index && strcmp(a->variant, b->variant) == 0;
@@ -114,7 +114,7 @@ rlx_status rlx_device_acquire(const char *name, rlx_device **out) {
   rlx_device_place place;
   RLX_TRY(rlx_device_find(&all_backends, name, &place));
   rlx_status s = RLX_OK;
-  rlx_mem_source *before = rlx_mem_use(NULL); /* it is shared with other sessions */
+  rlx_mem_source *before = rlx_mem_use(NULL); /* the device is shared with other sessions */
   rlx_log_lock(&lock);
   open_device *o = open_devices;
   while (o && (!is_same_place(&o->place, &place) || atomic_load(&o->device->is_lost))) o = o->next;

@@ -1,4 +1,4 @@
-/* Scratch blocks: one list that grows, in blocks and in bytes. */
+/* Scratch blocks: a list that grows in number and in bytes. */
 #include "device/scratch.h"
 
 #include <stdatomic.h>
@@ -8,9 +8,9 @@
 struct rlx_scratch {
   atomic_uint refs;
   rlx_block_pool *pool;
-  RLX_ARRAY(rlx_block *) blocks; /* NULL: none yet, or lost when there was no room for a larger one */
+  RLX_ARRAY(rlx_block *) blocks; /* NULL: none yet, or freed when a larger one could not be allocated */
   uint64_t generation;
-  _Atomic(const void *) owner; /* whoever frees an owner may do so in another thread */
+  _Atomic(const void *) owner; /* atomic: an owner may be freed in another thread */
 };
 
 rlx_status rlx_scratch_create(rlx_block_pool *pool, rlx_scratch **out) {
@@ -35,8 +35,8 @@ void rlx_scratch_release(rlx_scratch *s) {
   rlx_mem_free(s);
 }
 
-/* A block that grows once will grow again: a quarter more, where that can be had, keeps the moves few. The old one goes first and goes
- * back to the device, for nobody will ask for its size again. */
+/* Grows a block. A block that grew once will grow again, so a quarter more is allocated if available, to keep moves
+ * rare. The old block is freed first and returns to the device, because its size will not be requested again. */
 static rlx_status grow(rlx_scratch *s, uint32_t i, uint64_t bytes) {
   bool is_first = !s->blocks.v[i];
   rlx_block_pool_drop(s->pool, s->blocks.v[i]);

@@ -1,4 +1,4 @@
-/* Stands in for Vulkan in a library that was built without its headers: no devices, and the reason. */
+/* The Vulkan backend of a library built without Vulkan headers: no devices, and the reason. */
 #include "device/backend.h"
 
 static uint32_t count(const char **why) {
@@ -18,5 +18,5 @@ static rlx_status open_device(uint32_t index, const rlx_open_options *options, r
   return describe(index, &info);
 }
 
-/* Without a device nothing else is ever called. */
+/* Without devices no other function is called. */
 const rlx_backend rlx_backend_vulkan = {.name = "vulkan", .count = count, .describe = describe, .open = open_device};

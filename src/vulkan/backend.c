@@ -1,4 +1,4 @@
-/* Vulkan as a backend: the table. Claims and layouts are those of all GPUs (gpu/gpu.h). */
+/* The function table of the Vulkan backend. Claims and layouts are those of all GPUs (gpu/gpu.h). */
 #include "vulkan/program.h"
 
 static uint32_t count(const char **why) {

@@ -1,16 +1,17 @@
-/* Opening a device, and the variants of it that a name can ask for.
+/* Opens a device, and the variants of it that a name can select.
  *
- * "vulkan:minimal,window=65536" is a variant: words with commas between. They exist to try what another machine would
- * have, so they only take away:
+ * "vulkan:minimal,window=65536" is a variant: words separated by commas. They emulate other machines, mostly by
+ * removing features:
  *
- *   minimal    what Vulkan 1.1 promises and no more: 128 MiB bindings, groups of 128, 16 KiB of shared memory, windows at
- *              multiples of 256 bytes, fences instead of a timeline, no feature that is optional
- *   staging    device memory that the host does not see, also where it could
- *   mapped     memory that the host sees, also where that is slow; the default where host and device share their memory
+ *   minimal    only what Vulkan 1.1 guarantees: 128 MiB bindings, workgroups of 128, 16 KiB of shared memory, windows
+ *              at multiples of 256 bytes, fences instead of a timeline semaphore, no optional features
+ *   staging    device memory that is not host-visible, even if it could be
+ *   mapped     host-visible memory, even if that is slow; the default if host and device share their memory
+ *   probe      runs the probes (probe.h) on a software device, which skips them otherwise
  *   block=N    blocks of at most N bytes
  *   window=N   bindings of at most N bytes
- *   submit=N   submissions of at most N units of work: cuts programs into many
- *   queues=N   up to 4 hardware queues for the sessions, where the device has them; else 1 */
+ *   submit=N   submissions of at most N units of work: splits programs into many
+ *   queues=N   up to 4 hardware queues for the sessions, if the device has them; default 1 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,7 @@ void vk_barrier(const vk_device *d, VkCommandBuffer cmd, bool to_host) {
 
 typedef struct variant {
   bool minimal, staging, mapped, probe;
-  uint64_t block, window, submit, queues; /* 0: as the device has it */
+  uint64_t block, window, submit, queues; /* 0: the device's own value */
 } variant;
 
 static bool read_number(const char *word, size_t n, const char *key, uint64_t *out) {
@@ -127,7 +128,7 @@ static void min(uint64_t *v, uint64_t limit) {
   if (limit && limit < *v) *v = limit;
 }
 
-/* Takes away what the variant does not have. */
+/* Removes what the variant does not have. */
 static void apply_variant(vk_device *d, const variant *v) {
   rlx_device_info *info = &d->base.info;
   gpu_caps *c = &d->caps;
@@ -166,7 +167,7 @@ static rlx_status load_functions(vk_device *d) {
   return missing ? RLX_FAIL(RLX_UNSUPPORTED, "vulkan: the driver lacks %s", missing) : RLX_OK;
 }
 
-/* Several are slower than one on NVIDIA GPUs, which switch between them: decision 0024. */
+/* The default is 1: several are slower on NVIDIA GPUs, which switch between them (decision 0024). */
 static uint32_t count_queues(const vk_device *d, const variant *v) {
   uint64_t n = v->queues ? v->queues : 1;
   if (n > VK_MAX_HARDWARE_QUEUES) n = VK_MAX_HARDWARE_QUEUES;
@@ -200,7 +201,7 @@ static rlx_status create_device(vk_device *d, const variant *v) {
   return RLX_OK;
 }
 
-/* Which memory types buffers may have: it depends on their usage alone. */
+/* The memory types that buffers may use: they depend only on the buffers' usage. */
 static rlx_status buffer_types(vk_device *d, uint32_t *out) {
   const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                    .size = VK_RANGE_ALIGN,
@@ -223,7 +224,7 @@ static rlx_status pick_memory(vk_device *d, const variant *v) {
   uint32_t types = 0;
   RLX_TRY(buffer_types(d, &types));
   const bool is_discrete = d->physical->kind == RLX_DEVICE_DISCRETE;
-  /* Unasked only where the host reads it through its caches: else a copy by the device is faster. */
+  /* By default only host-cached memory is mapped: without the cache, a copy by the device is faster. */
   const uint32_t mapped =
     v->mapped ? vk_memory_type(m, types, host | local, cached) : vk_memory_type(m, types, host | local | cached, 0);
   d->base.info.is_mapped = mapped != UINT32_MAX && !v->staging && (v->mapped || !is_discrete);
@@ -242,7 +243,7 @@ static rlx_status pick_memory(vk_device *d, const variant *v) {
   return RLX_OK;
 }
 
-/* What is computed before the first session has a queue. */
+/* Work that runs when the device is opened, before the first session has a queue. */
 static rlx_status prepare(vk_device *d, vk_queue *q, bool probes) {
   RLX_TRY(vk_range_alloc(d, &d->device_heap, VK_RANGE_ALIGN, "zeros", &d->nothing));
   RLX_TRY(vk_range_zero(q, &d->nothing));
@@ -266,7 +267,7 @@ static rlx_status fill(vk_device *d, const rlx_open_options *options) {
   RLX_TRY(pick_memory(d, &v));
   rlx_queue *q;
   RLX_TRY(vk_queue_create(&d->base, &q));
-  /* A processor's driver gains nothing from packing, and tests open it thousands of times. */
+  /* A software driver gains nothing from packing, and tests open it thousands of times. */
   rlx_status s = prepare(d, vk_queue_of(q), !v.minimal && (d->physical->kind != RLX_DEVICE_SOFTWARE || v.probe));
   vk_queue_destroy(q);
   return s;

@@ -1,10 +1,10 @@
-/* What newer Vulkan headers declare and Debian 12's (1.3.239) do not, in as far as this room uses it. The names and
- * numbers are the registry's; each part steps aside where the real header has it. */
+/* Declarations of newer Vulkan headers that Debian 12's (1.3.239) lack and this directory uses. Names and numbers are
+ * those of the Vulkan registry. Each section is skipped if the real header has it. */
 #ifndef RLX_VULKAN_EXTRA_H
 #define RLX_VULKAN_EXTRA_H
 
 #ifndef VK_NO_PROTOTYPES
-#define VK_NO_PROTOTYPES /* every function comes by name, at run time */
+#define VK_NO_PROTOTYPES /* every function is looked up by name at run time */
 #endif
 #include <vulkan/vulkan.h>
 

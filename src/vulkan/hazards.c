@@ -1,5 +1,5 @@
-/* A list of accesses, searched from end to end: it is short, because each barrier empties it, and programs are recorded
- * once. When it is full a barrier is due in any case. */
+/* A list of accesses with linear search: it is short because each barrier empties it, and programs are recorded once.
+ * When it is full, a barrier is recorded in any case. */
 #include "vulkan/hazards.h"
 
 static bool meets(const vk_access *a, const vk_access *b) {

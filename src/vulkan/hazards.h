@@ -1,5 +1,5 @@
-/* What has been read and written since the last barrier, so that the next one comes only where it must: before an access
- * that meets an earlier one in the same bytes, unless both only read. */
+/* Tracks the reads and writes since the last barrier, so that barriers are recorded only where needed: before an access
+ * that overlaps an earlier one in the same bytes, unless both only read. */
 #ifndef RLX_VULKAN_HAZARDS_H
 #define RLX_VULKAN_HAZARDS_H
 
@@ -18,7 +18,8 @@ typedef struct vk_hazards {
   uint32_t n;
 } vk_hazards;
 
-/* Notes the accesses of one command; true: a barrier must come before it (and those from before it are forgotten). */
+/* Records the accesses of one command. True: a barrier must be recorded before it, and the earlier accesses are
+ * cleared. */
 bool vk_hazards_meet(vk_hazards *h, const vk_access *a, uint32_t n);
 
 #endif

@@ -1,11 +1,11 @@
-/* Finding a driver. First the system's loader, libvulkan, which knows all drivers; where there is none, a driver's own
+/* Finds a Vulkan driver. First the system's loader, libvulkan, which lists all drivers. Without it, a driver's own
  * library: each exports vk_icdGetInstanceProcAddr for the loader, and a program can call it as well. Containers often
- * have NVIDIA's libraries and neither loader nor manifest: so its driver is also tried where the loader knows no driver.
- * Layers are the loader's business: VK_INSTANCE_LAYERS works as everywhere.
+ * have NVIDIA's libraries without a loader or a manifest, so its driver is also tried if the loader finds no device.
+ * Layers are handled by the loader: VK_INSTANCE_LAYERS works as usual.
  *
- * Drivers have threads of their own and handlers that run when the process ends, and promise nothing to a child made by fork. So
- * a child whose parent has started Vulkan is told that there is none; and a shared library that has started it stays loaded
- * when it is closed, with its one instance, which the next who opens it finds again. */
+ * Drivers have threads of their own and handlers that run at process exit, and they guarantee nothing to a forked
+ * child. So if the parent has started Vulkan, a child reports that there is none. A shared library that has started
+ * Vulkan stays loaded after dlclose, with its one instance, which is used again if the library is opened again. */
 #define _GNU_SOURCE /* dladdr */
 #include "vulkan/loader.h"
 
@@ -20,7 +20,7 @@
 static const struct library {
   const char *name;
   bool is_driver;
-  bool without_manifest; /* found in containers that have a loader and no manifest for it */
+  bool without_manifest; /* found in containers that have a loader but no manifest */
 } libraries[] = {
   {"libvulkan.so.1", false, false},
   {"libEGL_nvidia.so.0", true, true},
@@ -50,7 +50,7 @@ static void in_child(void) {
 }
 __attribute__((constructor)) static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, in_child); }
 
-/* Keeps the file that this function came from loaded; where that is the program itself, nothing changes. */
+/* Keeps the shared object with this function loaded; no effect in the program itself. */
 static void stay_loaded(void) {
   Dl_info self;
   if (dladdr(&the_loader, &self) && self.dli_fname) {
@@ -59,7 +59,7 @@ static void stay_loaded(void) {
   }
 }
 
-/* A function by name, NULL where it is missing: ISO C has no cast for what dlsym returns. */
+/* Looks up a function by name; NULL if it is missing. memcpy, because ISO C has no cast for what dlsym returns. */
 static void find(void *library, const char *name, void *function) {
   void *p = dlsym(library, name);
   memcpy(function, &p, sizeof p);
@@ -71,7 +71,7 @@ static PFN_vkGetInstanceProcAddr entry_of(void *library, bool is_driver) {
   PFN_vkGetInstanceProcAddr entry = NULL;
   negotiate_fn negotiate = NULL;
   if (is_driver) find(library, "vk_icdNegotiateLoaderICDInterfaceVersion", &negotiate);
-  uint32_t version = 5; /* any will do: all that is used of it is the entry */
+  uint32_t version = 5; /* any version works: only the entry point is used */
   if (negotiate && negotiate(&version) < 0) return NULL;
   find(library, is_driver ? "vk_icdGetInstanceProcAddr" : "vkGetInstanceProcAddr", &entry);
   return entry;
@@ -100,7 +100,7 @@ static bool make_instance(vk_loader *l, const char *library) {
     snprintf(l->why, sizeof l->why, "%s is of Vulkan 1.0, and 1.1 is needed", library);
     return false;
   }
-  l->instance.api = has < VK_API_VERSION_1_3 ? has : VK_API_VERSION_1_3; /* the latest of which anything is used */
+  l->instance.api = has < VK_API_VERSION_1_3 ? has : VK_API_VERSION_1_3; /* the latest version that is used */
   const VkApplicationInfo application = {
     .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pEngineName = "rlx", .apiVersion = l->instance.api};
   const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
@@ -115,7 +115,7 @@ static bool make_instance(vk_loader *l, const char *library) {
   return false;
 }
 
-/* Insertion keeps the driver's own order among equals. */
+/* Sorted by rank; insertion keeps the driver's order among equals. */
 static void add_device(vk_loader *l, const vk_physical *p) {
   uint32_t at = l->n_devices++;
   for (; at > 0 && l->devices[at - 1].rank > p->rank; at--) l->devices[at] = l->devices[at - 1];
@@ -136,8 +136,8 @@ static void list_devices(vk_loader *l, const char *library) {
   }
 }
 
-/* One library, whole; false leaves nothing but `why`. A library without devices stays loaded: drivers do not all survive
- * being unloaded. */
+/* Tries one library; false leaves only `why` set. A library without devices stays loaded: not all drivers survive being
+ * unloaded. */
 static bool try_library(vk_loader *l, const struct library *b) {
   void *library = dlopen(b->name, RTLD_NOW | RTLD_LOCAL);
   if (!library) return false;
@@ -172,7 +172,7 @@ static void load(void) {
 const vk_loader *vk_loader_get(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (atomic_load_explicit(&is_forked, memory_order_relaxed)) return &no_loader;
-  rlx_log_hold(); /* who listens may ask for devices */
+  rlx_log_hold(); /* a log callback may query devices */
   pthread_once(&once, load);
   rlx_log_release();
   return &the_loader;

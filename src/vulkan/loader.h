@@ -1,7 +1,7 @@
-/* The way to the driver: the library, the one instance of the process, and the devices that qualify, best first.
+/* Loads the Vulkan library, creates the process's only instance, and lists the usable devices, best first.
  *
- * All of it happens once, on first use, and stays until the process ends; nothing of it is on the heap. A machine
- * without Vulkan has no devices here and a text that says what is missing. */
+ * This happens once, on first use, and lasts until the process ends; none of it is on the heap. On a machine without
+ * Vulkan there are no devices, and `why` is the reason. */
 #ifndef RLX_VULKAN_LOADER_H
 #define RLX_VULKAN_LOADER_H
 
@@ -17,7 +17,7 @@ typedef struct vk_loader {
   vk_instance instance;
   vk_physical devices[VK_MAX_DEVICES];
   uint32_t n_devices;
-  char why[256]; /* where there are none */
+  char why[256]; /* if there are no devices: the reason */
 } vk_loader;
 
 /* Never NULL. Any thread may call it. */

@@ -1,4 +1,5 @@
-/* Chunks and ranges: first fit in the holes of shared chunks. Blocks are ranges with a head that the runtime knows. */
+/* Chunks and ranges: first fit in the holes of shared chunks. A block is a range with the struct that the runtime
+ * expects. */
 #include "vulkan/memory.h"
 
 #include "base/log.h"
@@ -12,7 +13,6 @@
 
 /* ---- chunks ---- */
 
-/* The device may still work on it. */
 static void chunk_destroy(vk_device *d, vk_chunk *c) {
   if (!c) return;
   if (c->buffer) d->DestroyBuffer(d->handle, c->buffer, NULL);
@@ -60,12 +60,12 @@ static rlx_status chunk_create(vk_device *d, const vk_heap *h, uint64_t bytes, c
 
 /* ---- ranges, under the memory lock ---- */
 
-/* False: no hole is large enough, or there is no memory to note it. */
+/* False: no hole is large enough, or the list of holes could not grow. */
 static bool take(vk_chunk *c, uint64_t bytes, vk_range *out) {
   for (size_t i = 0; i < c->holes.n; i++) {
     vk_span *hole = &c->holes.v[i];
     if (hole->bytes < bytes) continue;
-    if (!rlx_array_reserve(&c->holes, c->n_ranges + 2)) return false; /* each range may leave a hole of its own */
+    if (!rlx_array_reserve(&c->holes, c->n_ranges + 2)) return false; /* each range may become a hole */
     hole = &c->holes.v[i];
     *out = (vk_range){c, hole->offset, bytes};
     hole->offset += bytes;
@@ -93,7 +93,7 @@ static void put(const vk_range *r) {
   } else if (joins_next) {
     v[i].offset = r->offset;
     v[i].bytes += r->bytes;
-  } else { /* there is room: take saw to it */
+  } else { /* take reserved the entry */
     memmove(v + i + 1, v + i, (c->holes.n++ - i) * sizeof *v);
     v[i] = (vk_span){r->offset, r->bytes};
   }
@@ -112,7 +112,7 @@ rlx_status vk_range_alloc(vk_device *d, vk_heap *h, uint64_t bytes, const char *
   size_t padded;
   if (bytes > SIZE_MAX || !rlx_pad_size((size_t)bytes, VK_RANGE_ALIGN, &padded))
     return RLX_FAIL(RLX_NO_MEMORY, "vulkan: %llu bytes for %s", (unsigned long long)bytes, what);
-  rlx_mem_source *before = rlx_mem_use(NULL); /* chunks are the device's, not a session's */
+  rlx_mem_source *before = rlx_mem_use(NULL); /* chunks belong to the device, not to a session */
   rlx_log_lock(&d->memory_lock);
   const bool shares = is_shared(h, padded);
   vk_chunk *c = shares ? h->chunks : NULL;
@@ -121,7 +121,7 @@ rlx_status vk_range_alloc(vk_device *d, vk_heap *h, uint64_t bytes, const char *
   if (!c) {
     s = chunk_create(d, h, shares ? h->chunk_bytes : padded, what, &c);
     if (s == RLX_NO_MEMORY && shares)
-      s = chunk_create(d, h, padded, what, &c); /* little is left: no more than needed */
+      s = chunk_create(d, h, padded, what, &c); /* memory is scarce: allocate only the bytes needed */
     if (!s && !take(c, padded, out)) {
       chunk_destroy(d, c);
       s = RLX_FAIL(RLX_NO_MEMORY, "vulkan: the list of %s", what);
@@ -157,7 +157,7 @@ void vk_heap_deinit(vk_device *d, vk_heap *h) {
 /* ---- blocks ---- */
 
 static rlx_status block_create(vk_device *d, vk_heap *heap, uint64_t bytes, rlx_block **out) {
-  static _Alignas(16) unsigned char empty[16]; /* so that mapped blocks without bytes have an address, too */
+  static _Alignas(16) unsigned char empty[16]; /* the address of mapped blocks without bytes */
   *out = NULL;
   RLX_TRY(vk_check(d));
   vk_block *b = rlx_new(vk_block);

@@ -1,8 +1,7 @@
-/* Device memory: chunks, each one allocation with one buffer over it, cut into ranges.
+/* Device memory: a suballocator. A chunk is one allocation with one buffer over it, divided into ranges.
  *
- * Small ranges share chunks, because drivers allow only some thousand allocations and take their time over each; a large
- * one has its own. A chunk that has become empty goes back to the driver: keeping blocks for reuse is the business of the
- * pool above. */
+ * Small ranges share chunks, because drivers allow only some thousand allocations and each is slow; a large range has a
+ * chunk of its own. An empty chunk is freed at once: the block pool above keeps blocks for reuse. */
 #ifndef RLX_VULKAN_MEMORY_H
 #define RLX_VULKAN_MEMORY_H
 
@@ -20,8 +19,9 @@ typedef struct vk_chunk {
   VkDeviceMemory memory;
   VkBuffer buffer;
   uint64_t bytes;
-  unsigned char *map;       /* NULL: the host cannot see it */
-  RLX_ARRAY(vk_span) holes; /* by offset; room for one more than there are ranges, so that giving back cannot fail */
+  unsigned char *map; /* NULL: not host-visible */
+  /* The free spans, by offset. There is room for one more than there are ranges, so freeing cannot fail. */
+  RLX_ARRAY(vk_span) holes;
   size_t n_ranges;
   struct vk_chunk *next;
 } vk_chunk;
@@ -38,13 +38,13 @@ typedef struct vk_range {
   uint64_t offset, bytes; /* multiples of VK_RANGE_ALIGN */
 } vk_range;
 
-enum { VK_RANGE_ALIGN = 256 }; /* no device asks for more of a buffer's window, and a rounded-up window stays inside */
+enum { VK_RANGE_ALIGN = 256 }; /* no device requires a larger alignment of windows; a rounded-up window stays inside */
 
-/* `what` names the use, for messages. bytes > 0. */
+/* `what` names the use, for error messages. bytes > 0. */
 rlx_status vk_range_alloc(vk_device *d, vk_heap *h, uint64_t bytes, const char *what, vk_range *out);
-/* The device no longer uses it. An empty one is fine. */
+/* The device must not use the range any more. An empty range is fine. */
 void vk_range_free(vk_device *d, vk_heap *h, vk_range *r);
-/* Chunks that are left: all of them, at the end. */
+/* Destroys all chunks that are left, when the device is closed. */
 void vk_heap_deinit(vk_device *d, vk_heap *h);
 static inline void *vk_range_map(const vk_range *r) {
   return r->chunk && r->chunk->map ? r->chunk->map + r->offset : NULL;

@@ -1,5 +1,5 @@
-/* Asking a physical device. Only structs of extensions that the driver lists go into a query: some drivers print a
- * warning for one that they do not know. */
+/* Queries a physical device. A query contains only structs of extensions that the driver lists: some drivers print a
+ * warning for an unknown struct. */
 #include "vulkan/physical.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const struct {
 #undef VK_EXT_ROW
 };
 
-/* Puts a struct that begins with sType and pNext into a chain, behind its first. */
+/* Inserts a struct that begins with sType and pNext into a chain, after its first. */
 static void chain(void *first, void *more) {
   VkBaseOutStructure *a = first, *b = more;
   b->pNext = a->pNext;
@@ -28,13 +28,13 @@ static void chain(void *first, void *more) {
 
 static bool is_listed(const vk_physical *p, vk_extension e) { return p->listed >> e & 1; }
 
-/* Usable: listed, or part of the version. */
+/* Usable: listed, or core in this version. */
 static bool has(const vk_physical *p, vk_extension e) {
   return is_listed(p, e) || (extension_rows[e].core && p->api >= extension_rows[e].core);
 }
 
 static bool list_extensions(const vk_instance *i, vk_physical *p) {
-  static VkExtensionProperties all[MAX_EXTENSIONS]; /* probing happens once, in one thread */
+  static VkExtensionProperties all[MAX_EXTENSIONS]; /* static: probing happens once, in one thread */
   uint32_t n = MAX_EXTENSIONS;
   if (i->EnumerateDeviceExtensionProperties(p->handle, NULL, &n, all) < 0) return false;
   for (uint32_t k = 0; k < n; k++)
@@ -77,7 +77,8 @@ void vk_physical_features(const vk_instance *i, const vk_physical *p, vk_feature
   if (has(p, VK_USES_cooperative_matrix)) chain(&f->core, &f->cooperative_matrix);
   if (has(p, VK_USES_bfloat16)) chain(&f->core, &f->bfloat16);
   i->GetPhysicalDeviceFeatures2(p->handle, &f->core);
-  /* Of the old core only these can matter to kernels; checks of every access, for one, cost time. */
+  /* Of the Vulkan 1.0 features, kernels need only these. Others cost time, such as bounds checks of every access
+   * (robustBufferAccess). */
   VkPhysicalDeviceFeatures all = f->core.features;
   f->core.features = (VkPhysicalDeviceFeatures){.shaderInt16 = all.shaderInt16, .shaderInt64 = all.shaderInt64};
   f->cooperative_matrix.cooperativeMatrixRobustBufferAccess = VK_FALSE;
@@ -130,7 +131,7 @@ static void rank(vk_physical *p) {
   } order[] = {{VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU, RLX_DEVICE_DISCRETE},
                {VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU, RLX_DEVICE_INTEGRATED},
                {VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU, RLX_DEVICE_INTEGRATED}};
-  p->kind = RLX_DEVICE_SOFTWARE; /* also what does not say what it is */
+  p->kind = RLX_DEVICE_SOFTWARE; /* including devices of unknown type */
   p->rank = sizeof order / sizeof *order;
   for (uint32_t k = 0; k < sizeof order / sizeof *order; k++)
     if (order[k].type == p->properties.deviceType) p->kind = order[k].kind, p->rank = k;
@@ -146,7 +147,7 @@ static uint32_t count_units(const vk_physical *p, const properties *q) {
   return cores > 0 ? (uint32_t)cores : 1;
 }
 
-/* Whether there are matrices of 16 x 16 x 16 of this type with f32 sums, held by a sub-group. */
+/* Whether there are cooperative matrices of 16 x 16 x 16 of this type with f32 accumulation and subgroup scope. */
 static bool has_matrix(const vk_instance *i, const vk_physical *p, VkComponentTypeKHR type) {
   static VkCooperativeMatrixPropertiesKHR all[MAX_MATRICES];
   uint32_t n = MAX_MATRICES;
@@ -164,8 +165,7 @@ static bool has_matrix(const vk_instance *i, const vk_physical *p, VkComponentTy
   return false;
 }
 
-/* The size that kernels get for their sub-groups; 0: they do without. A size of 32 is taken where there is a choice,
- * since matrices need it. */
+/* The subgroup size for kernels; 0: they use no subgroups. 32 is used if it can be chosen, because matrices need it. */
 static uint32_t pick_subgroup(const vk_physical *p, const properties *q) {
   const VkSubgroupFeatureFlags needed =
     VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
@@ -197,7 +197,7 @@ static void fill_caps(const vk_instance *i, vk_physical *p, const vk_features *f
                     : p->kind == RLX_DEVICE_INTEGRATED ? GPU_INTEGRATED
                                                        : GPU_SOFTWARE,
   };
-  /* Where the size of sub-groups is fixed, so many of them make a group. */
+  /* With a required subgroup size, the number of subgroups per workgroup is limited. */
   const uint64_t max = (uint64_t)c->subgroup * q->subgroup_size.maxComputeWorkgroupSubgroups;
   if (p->has_subgroup_size && max && max < c->max_group) c->max_group = (uint32_t)max;
   bool matrices = f->cooperative_matrix.cooperativeMatrix && c->has_f16 && c->subgroup == 32 &&
@@ -210,7 +210,7 @@ static void fill_caps(const vk_instance *i, vk_physical *p, const vk_features *f
 static void fill_limits(vk_physical *p, const properties *q) {
   uint64_t max = q->maintenance3.maxMemoryAllocationSize;
   if (q->maintenance4.maxBufferSize && q->maintenance4.maxBufferSize < max) max = q->maintenance4.maxBufferSize;
-  p->max_block_bytes = max >> 16 << 16; /* a buffer may need a little more than its bytes */
+  p->max_block_bytes = max >> 16 << 16; /* a buffer's allocation may be slightly larger than its size */
   memcpy(p->uuid, q->id.deviceUUID, sizeof p->uuid);
   uint32_t v = p->properties.driverVersion;
   if (q->driver.driverName[0])
@@ -220,7 +220,7 @@ static void fill_limits(vk_physical *p, const properties *q) {
              (unsigned)VK_VERSION_MAJOR(v), (unsigned)VK_VERSION_MINOR(v), (unsigned)VK_VERSION_PATCH(v));
 }
 
-/* The first family that computes, with a clock if there is such a one. */
+/* The first queue family with compute, preferring one with timestamps. */
 static bool pick_family(const vk_instance *i, vk_physical *p) {
   VkQueueFamilyProperties all[MAX_FAMILIES];
   uint32_t n = MAX_FAMILIES, best = UINT32_MAX;
@@ -238,7 +238,7 @@ static bool pick_family(const vk_instance *i, vk_physical *p) {
 
 bool vk_physical_probe(const vk_instance *i, VkPhysicalDevice handle, vk_physical *p, char *why, size_t why_bytes) {
   *p = (vk_physical){.handle = handle};
-  i->GetPhysicalDeviceProperties(handle, &p->properties); /* all that a device of version 1.0 can be asked */
+  i->GetPhysicalDeviceProperties(handle, &p->properties); /* the only query that a device of version 1.0 supports */
   const char *name = p->properties.deviceName;
   uint32_t api = p->properties.apiVersion;
   p->api = api < i->api ? api : i->api;
@@ -280,7 +280,7 @@ static uint32_t bits_in(VkMemoryPropertyFlags v) {
 
 uint32_t vk_memory_type(const VkPhysicalDeviceMemoryProperties *memory, uint32_t allowed, VkMemoryPropertyFlags flags,
                         VkMemoryPropertyFlags preferred) {
-  /* Types for special uses: content that the host never sees, memory that is there only when touched. */
+  /* Types for special uses: protected memory, lazily allocated memory, and AMD's device-coherent memory. */
   const VkMemoryPropertyFlags never = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
                                       VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
   uint32_t best = UINT32_MAX, best_matches = 0;

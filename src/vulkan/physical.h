@@ -1,5 +1,5 @@
-/* A physical device: what a driver says of one piece of hardware, asked once. What RLX makes of it (limits, features,
- * the rank among others) is decided here; opening it is device.h. */
+/* A physical device: its properties, queried from the driver once. The limits, features and rank that RLX derives from
+ * them are computed here; device.c opens the device. */
 #ifndef RLX_VULKAN_PHYSICAL_H
 #define RLX_VULKAN_PHYSICAL_H
 
@@ -7,10 +7,10 @@
 #include "gpu/gpu.h"
 #include "vulkan/extra.h"
 
-/* The instance and its functions, by name without "vk": i->CreateDevice(...). */
+/* The instance and its functions, named without "vk": i->CreateDevice(...). */
 typedef struct vk_instance {
   VkInstance handle;
-  uint32_t api; /* the version asked for */
+  uint32_t api; /* the requested version */
 #define VK_INSTANCE(name) PFN_vk##name name;
 #define VK_INSTANCE_OPTIONAL(name) PFN_vk##name name;
 #include "vulkan/functions.def"
@@ -23,7 +23,7 @@ typedef enum vk_extension {
   VK_USES_COUNT
 } vk_extension;
 
-/* The features that are asked after and switched on, chained as the driver wants them. */
+/* The features that are queried and enabled, as a pNext chain. */
 typedef struct vk_features {
   VkPhysicalDeviceFeatures2 core;
   VkPhysicalDevice16BitStorageFeatures storage_16bit;
@@ -40,9 +40,9 @@ typedef struct vk_features {
 
 typedef struct vk_physical {
   VkPhysicalDevice handle;
-  uint32_t api; /* the version that can be used: the lesser of the instance's and the device's */
+  uint32_t api; /* the usable version: the lower of the instance's and the device's */
   rlx_device_kind kind;
-  uint32_t rank; /* the lower the better */
+  uint32_t rank; /* lower is better */
   VkPhysicalDeviceProperties properties;
   VkPhysicalDeviceMemoryProperties memory;
   uint8_t uuid[VK_UUID_SIZE];
@@ -54,18 +54,18 @@ typedef struct vk_physical {
   gpu_caps caps;
 } vk_physical;
 
-/* False: not usable, and `why` says so. */
+/* False: not usable, and `why` is the reason. */
 bool vk_physical_probe(const vk_instance *i, VkPhysicalDevice handle, vk_physical *out, char *why, size_t why_bytes);
-/* The features to open it with, chained and filled in. */
+/* The features to enable when opening it, chained and filled in. */
 void vk_physical_features(const vk_instance *i, const vk_physical *p, vk_features *out);
-/* Names of the extensions to open it with; returns how many. */
+/* The names of the extensions to enable when opening it; returns their number. */
 uint32_t vk_physical_extensions(const vk_physical *p, const char *names[VK_USES_COUNT]);
-/* What the registry and `rlx devices` show; memory is as it is now. */
+/* The description for the registry and `rlx devices`, with the current amount of free memory. */
 void vk_physical_describe(const vk_instance *i, const vk_physical *p, rlx_device_info *out);
-/* "subgroup:32 f16 dot8": what kernels may use. */
+/* The features that kernels may use, as text: "subgroup:32 f16 dot8". */
 void vk_caps_text(const gpu_caps *caps, char *out, size_t bytes);
-/* Of the memory types in `allowed` with all of `flags`: the one with most of `wished`, then the largest, then the first.
- * UINT32_MAX: none. */
+/* Of the memory types in `allowed` with all of `flags`: the one with the most flags of `wished`, then the largest heap,
+ * then the first. UINT32_MAX: none. */
 uint32_t vk_memory_type(const VkPhysicalDeviceMemoryProperties *memory, uint32_t allowed, VkMemoryPropertyFlags flags,
                         VkMemoryPropertyFlags wished);
 

@@ -1,4 +1,4 @@
-/* The file: a head of fixed size, then the driver's bytes. */
+/* The pipeline cache file: a header of fixed size, then the driver's bytes. */
 #include "vulkan/pipeline_cache.h"
 
 #include <errno.h>
@@ -42,9 +42,9 @@ static void make_head(const vk_device *d, const void *data, size_t bytes, head *
   memcpy(h->cache_uuid, p->pipelineCacheUUID, VK_UUID_SIZE);
 }
 
-/* ---- where ---- */
+/* ---- the path ---- */
 
-/* XDG says that a path which is not absolute is to be ignored. */
+/* The XDG specification requires that a relative path is ignored. */
 static bool folder(char *out, size_t bytes) {
   const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   int n = -1;
@@ -61,7 +61,7 @@ bool vk_pipeline_cache_path(const vk_device *d, char *out, size_t bytes) {
   return n > 0 && (size_t)n < bytes;
 }
 
-/* Makes the folder and those above it that are missing, for the user alone. */
+/* Creates the folder and its missing parents, with access for the user only. */
 static bool make_folder(const char *path) {
   char at[MAX_PATH_BYTES];
   snprintf(at, sizeof at, "%s", path);
@@ -75,7 +75,7 @@ static bool make_folder(const char *path) {
 
 /* ---- loading and saving ---- */
 
-/* Whether a file is whole and this device's own. */
+/* Whether a file is complete and was written for this device. */
 static bool is_ours(const vk_device *d, const char *text, size_t bytes) {
   head found, expected;
   if (bytes < sizeof found) return false;
@@ -101,7 +101,7 @@ rlx_status vk_pipeline_cache_open(vk_device *d, vk_pipeline_cache *c) {
     }
   }
   VkResult r = d->CreatePipelineCache(d->handle, &info, NULL, &c->handle);
-  if (r && info.initialDataSize) { /* a driver may refuse what it wrote in another life */
+  if (r && info.initialDataSize) { /* the driver may refuse data it wrote earlier */
     info.initialDataSize = 0;
     c->was_loaded = false;
     r = d->CreatePipelineCache(d->handle, &info, NULL, &c->handle);
@@ -119,7 +119,8 @@ static bool write_all(int fd, const char *data, size_t bytes) {
   return true;
 }
 
-/* Beside the target, then renamed over it, so that a reader sees the old file or the new one; for the user alone. */
+/* Writes a temporary file next to the target, with access for the user only, and renames it over the target: a reader
+ * sees the old file or the new one. */
 static bool replace(const char *path, const char *data, size_t bytes) {
   char temporary[MAX_PATH_BYTES + 16];
   snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
@@ -150,7 +151,7 @@ void vk_pipeline_cache_save(vk_device *d, const vk_pipeline_cache *c) {
 }
 
 void vk_pipeline_cache_trim(vk_device *d, vk_pipeline_cache *c) {
-  enum { EMPTY = 32 }; /* the head that Vulkan prescribes, and nothing behind it */
+  enum { EMPTY = 32 }; /* only the header that Vulkan prescribes */
   size_t bytes = 0;
   if (!c->handle || d->GetPipelineCacheData(d->handle, c->handle, &bytes, NULL) || bytes > EMPTY) return;
   const VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};

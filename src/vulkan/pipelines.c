@@ -1,5 +1,5 @@
-/* A hash table of pipelines. What a program lacks is noted in the table first, then compiled by a few threads (drivers
- * compile one pipeline in one thread, in 10 to 50 ms), and what failed is taken out again. */
+/* A hash table of pipelines. Missing pipelines are added to the table first and then compiled by several threads
+ * (drivers compile one pipeline in one thread, in 10 to 50 ms). If one fails, all new ones are removed again. */
 #include "vulkan/pipelines.h"
 
 #include <string.h>
@@ -147,7 +147,7 @@ void vk_pipeline_release(vk_device *d, vk_pipeline *q) {
 
 /* ---- compiling ---- */
 
-/* The kernel with its constants put in: the driver sees only what is left of it. */
+/* The kernel's SPIR-V with the constants folded in, so the driver compiles only the specialised code. */
 static VkResult make_module(vk_device *d, const vk_pipeline *q, VkShaderModule *out) {
   const gpu_code *code;
   const uint32_t n = GPU_CONSTANT_PACKS_F16 + 1;
@@ -209,7 +209,7 @@ static void compile_task(void *user, size_t task, unsigned thread) {
 
 static void compile_all(job_list *l) {
   rlx_pool *pool = NULL;
-  if (l->jobs.n > 1) { /* without a pool it is done in this thread */
+  if (l->jobs.n > 1) { /* without a pool this thread compiles */
     unsigned n = l->jobs.n < VK_MAX_PIPELINE_THREADS ? (unsigned)l->jobs.n : VK_MAX_PIPELINE_THREADS;
     if (rlx_pool_create(n, &pool)) rlx_log_write(RLX_LOG_WARN, "vulkan: pipelines are made in one thread");
   }
@@ -217,9 +217,9 @@ static void compile_all(job_list *l) {
   rlx_pool_destroy(pool);
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
-/* Finds or adds what each wish wants; those that are new become jobs. */
+/* Finds or adds the pipeline of each request; new ones become jobs. */
 static rlx_status collect(vk_device *d, vk_pipeline_request *requests, size_t n, job_list *l, size_t *failed) {
   for (size_t i = 0; i < n; i++) {
     uint64_t hash = hash_request(&requests[i]);
@@ -235,7 +235,7 @@ static rlx_status collect(vk_device *d, vk_pipeline_request *requests, size_t n,
   return RLX_OK;
 }
 
-/* What went wrong first, and who wished for it. */
+/* The status of the first failed job; *failed is the request it belongs to. */
 static rlx_status judge(vk_device *d, const vk_pipeline_request *requests, const job_list *l, size_t *failed) {
   for (size_t k = 0; k < l->jobs.n; k++) {
     const vk_pipeline *q = l->jobs.v[k].pipeline;
@@ -247,13 +247,14 @@ static rlx_status judge(vk_device *d, const vk_pipeline_request *requests, const
   return RLX_OK;
 }
 
-/* A pipeline that was just made is not in the idle list yet; one that was found there leaves it. */
+/* Adds a reference. A new pipeline is not in the idle list yet; one found there is removed from it. */
 static void hold(vk_pipelines *p, vk_pipeline *q) {
   const bool is_idle = q->older || q->newer || p->oldest == q;
   if (q->refs++ == 0 && is_idle) leave_idle(p, q);
 }
 
-/* Saves now and then, so that a process which is killed has not worked for nothing. */
+/* Counts new pipelines and saves the cache when their number has more than doubled since the last save, so a process
+ * that is killed loses little work. */
 static void keep(vk_device *d, size_t n_new) {
   vk_pipelines *p = &d->pipelines;
   p->n_made += n_new;
@@ -266,7 +267,7 @@ static void keep(vk_device *d, size_t n_new) {
 rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_request *requests, size_t n, size_t *failed) {
   vk_pipelines *p = &d->pipelines;
   job_list l = {.device = d};
-  rlx_mem_source *before = rlx_mem_use(NULL); /* pipelines are the device's, not a session's */
+  rlx_mem_source *before = rlx_mem_use(NULL); /* pipelines belong to the device, not to a session */
   rlx_trace_begin("vulkan pipelines");
   rlx_log_lock(&p->lock);
   rlx_status s = collect(d, requests, n, &l, failed);

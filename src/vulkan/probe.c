@@ -1,6 +1,6 @@
-/* What only trying tells: whether the device's packing of two f32 as f16s rounds to the nearest, halves to even, small numbers
- * too (kernels/probe_f16.k compares it with arithmetic that does); and which elements of a matrix an invocation holds
- * (kernels/fragments.glsl.k). The specification leaves both open. */
+/* Probes for two properties that the specification leaves open. First, whether packing two f32 values to f16 rounds to
+ * nearest even, including subnormal values (kernels/probe_f16.k compares it with arithmetic that does). Second, which
+ * elements of a cooperative matrix an invocation holds (kernels/fragments.glsl.k). */
 #include "vulkan/probe.h"
 
 #include "vulkan/vk.h"
@@ -9,7 +9,7 @@ typedef struct probe {
   vk_pipeline_request request;
   const void *params;
   uint32_t params_bytes, groups;
-  vk_range word; /* that the kernel sets where it is not as is wanted */
+  vk_range word; /* set by the kernel if the device differs */
   VkDescriptorPool sets;
   VkDescriptorSet set;
   VkCommandPool commands;

@@ -1,5 +1,6 @@
-/* Making a program: each node brings its dispatches in its claim, tables go into one block, pipelines are looked up or compiled,
- * and every dispatch gets a descriptor set with its windows. All of it is checked here: a run only submits. */
+/* Creates a program: each node's claim contains its dispatches, tables are stored in one block, pipelines are looked up
+ * or compiled, and every dispatch gets a descriptor set with its windows. Everything is checked here; a run only
+ * submits. */
 #include "vulkan/program.h"
 
 #include "base/arith.h"
@@ -9,7 +10,7 @@ static rlx_status frame(const rlx_program *p, rlx_status s, rlx_node node) {
   return rlx_fail_frame(s, "node %u (%s)", (unsigned)node, rlx_node_op(p->graph, node));
 }
 
-/* Stand for what is not there yet while windows are bound. */
+/* Placeholders, while windows are bound, for buffers that do not exist yet. */
 static rlx_block table_mark, run_mark;
 
 /* ---- steps ---- */
@@ -44,7 +45,7 @@ static rlx_status add_copy(const rlx_bound_step *b, vk_step *s) {
   return RLX_OK;
 }
 
-/* Groups are counted along x and, where that is too many, along y, without much waste. */
+/* Workgroups are counted along x and, if they exceed its limit, folded over y with few to spare. */
 static void fold_groups(const vk_device *d, uint32_t groups, vk_dispatch *out) {
   out->groups_y = gpu_ceil_div(groups, d->caps.max_groups_x);
   out->groups_x = gpu_ceil_div(groups, out->groups_y);
@@ -97,7 +98,7 @@ static rlx_status add_steps(rlx_program *p, const rlx_program_desc *desc) {
   return RLX_OK;
 }
 
-/* ---- memory of its own ---- */
+/* ---- the program's own memory ---- */
 
 static rlx_status make_memory(rlx_program *p) {
   vk_device *d = p->device;
@@ -145,7 +146,7 @@ static rlx_status make_pool(rlx_program *p) {
   return r ? vk_fail(d, r, "descriptors of %zu dispatches", p->dispatches.n) : RLX_OK;
 }
 
-/* Where a window lies in memory: the bytes, rounded up to what kernels may load at once. */
+/* The buffer range of a window, with its size rounded up to the largest load of a kernel. */
 static rlx_status locate(const rlx_program *p, const rlx_bound *w, VkDescriptorBufferInfo *out) {
   const vk_range *r = &p->device->nothing;
   uint64_t inside = 0, bytes = VK_RANGE_ALIGN;
@@ -201,7 +202,7 @@ static rlx_status bind_dispatches(rlx_program *p) {
   return RLX_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- public calls ---- */
 
 rlx_status vk_program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out) {
   *out = NULL;

@@ -1,4 +1,4 @@
-/* Submitting and waiting. */
+/* Submission of command buffers, and waiting with a timeline semaphore or a ring of fences. */
 #include "vulkan/queue.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "vulkan/vk.h"
 
-/* ---- making and destroying ---- */
+/* ---- creation and destruction ---- */
 
 static rlx_status make_clock(vk_queue *q) {
   vk_device *d = q->device;
@@ -25,7 +25,7 @@ static rlx_status make_clock(vk_queue *q) {
   return r ? vk_fail(d, r, "the queue's clock") : RLX_OK;
 }
 
-/* Puts it on the hardware queue with the fewest sessions. */
+/* Assigns it to the hardware queue with the fewest sessions. */
 static void link_queue(vk_queue *q) {
   vk_device *d = q->device;
   rlx_log_lock(&d->lock);
@@ -39,7 +39,7 @@ static void link_queue(vk_queue *q) {
   rlx_log_unlock(&d->lock);
 }
 
-/* Returns once no other thread waits for it. */
+/* Returns when no other thread waits for the queue. */
 static void unlink_queue(vk_queue *q) {
   vk_device *d = q->device;
   if (!q->hardware) return;
@@ -52,7 +52,8 @@ static void unlink_queue(vk_queue *q) {
   rlx_log_unlock(&d->lock);
 }
 
-/* Submissions of other queues that wait for this one's semaphore: they are over before it is destroyed. */
+/* Waits for the submissions of other queues that wait for this queue's semaphore: they must complete before it is
+ * destroyed. */
 static void wait_for_followers(vk_queue *q) {
   vk_device *d = q->device;
   if (!q->timeline) return;
@@ -156,14 +157,14 @@ bool vk_is_done_locked(vk_queue *q, uint64_t serial) {
   if (!q->timeline) {
     if (d->GetFenceStatus(d->handle, q->fences[serial % VK_N_FENCES]) == VK_SUCCESS) note_done(q, serial);
   } else if (!d->GetSemaphoreCounterValue(d->handle, q->timeline, &now) && now <= q->submitted) {
-    note_done(q, now); /* a lost device counts as it likes */
+    note_done(q, now); /* a lost device may return any value */
   }
   return serial <= atomic_load(&q->completed);
 }
 
 /* ---- submitting ---- */
 
-/* The message of the failure, for a caller that comes later. */
+/* Stores the failure's message for a later caller. */
 static void keep_failure(vk_queue *q, rlx_status s) {
   rlx_log_lock(&q->lock);
   q->lost_status = s;
@@ -206,7 +207,7 @@ static VkResult submit_timeline(vk_queue *q, const VkSubmitInfo *work, uint64_t 
   return r;
 }
 
-/* The fence's last serial is waited for first, so a fence that is waited for is never reset. */
+/* The caller has waited for the fence's previous serial, so a fence that a thread waits for is never reset. */
 static VkResult submit_fence(vk_queue *q, const VkSubmitInfo *info, uint64_t serial) {
   vk_device *d = q->device;
   VkFence *fence = &q->fences[serial % VK_N_FENCES];
@@ -248,7 +249,7 @@ rlx_status vk_submit(vk_queue *q, VkCommandBuffer cmd, uint64_t *serial) {
   return s;
 }
 
-/* A lost device must answer this in finite time, and its objects may be destroyed only after. */
+/* For a lost device the driver must return from this in finite time. Its objects may be destroyed only after it. */
 void vk_settle(vk_device *d) {
   for (uint32_t i = 0; i < d->n_hardware; i++) rlx_log_lock(&d->hardware[i].lock);
   d->DeviceWaitIdle(d->handle);
@@ -264,10 +265,10 @@ rlx_status vk_wait_pending(vk_device *d, uint64_t pending) {
   while (q && (q->id & VK_MAX_QUEUE_ID) != id) q = q->next;
   if (q) q->n_waiting++;
   rlx_log_unlock(&d->lock);
-  if (!q) return RLX_OK; /* it was destroyed, and had waited for its work */
+  if (!q) return RLX_OK; /* it was destroyed, which waited for its work */
   rlx_status s = RLX_OK;
   if (serial > atomic_load(&q->completed)) {
-    uint64_t last; /* a batch that could not be recorded is dropped, and its serial never comes */
+    uint64_t last; /* a batch that failed to record is dropped, and its serial is never reached */
     s = vk_queue_mark(&q->base, &last);
     if (s) keep_failure(q, s);
     else s = vk_wait(q, serial < last ? serial : last);
@@ -291,7 +292,7 @@ rlx_status vk_queue_poll(rlx_queue *base, uint64_t value, bool *out) {
   *out = value <= atomic_load(&q->completed);
   if (*out) return RLX_OK;
   rlx_log_lock(&q->lock);
-  *out = vk_is_done_locked(q, value) || atomic_load(&q->device->base.is_lost); /* then waiting says so */
+  *out = vk_is_done_locked(q, value) || atomic_load(&q->device->base.is_lost); /* then waiting reports the loss */
   rlx_log_unlock(&q->lock);
   return RLX_OK;
 }

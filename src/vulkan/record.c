@@ -1,5 +1,5 @@
-/* Recording a stretch of steps: pipelines, windows and parameters in their order, a barrier only where windows meet, and
- * a new command buffer whenever the work so far would keep the device busy for long. */
+/* Records a span of steps: pipelines, descriptor sets and push constants in order, with a barrier only where windows
+ * overlap. A new command buffer begins whenever the work so far would keep the device busy for long. */
 #include "base/mem.h"
 #include "vulkan/program.h"
 
@@ -15,7 +15,7 @@ typedef struct recorder {
 void vk_recording_destroy(rlx_program *p, vk_recording *r) {
   if (!r) return;
   if (r->queries) p->device->DestroyQueryPool(p->device->handle, r->queries, NULL);
-  rlx_array_deinit(&r->parts); /* the command buffers go with their pool */
+  rlx_array_deinit(&r->parts); /* the command pool frees the command buffers */
   rlx_mem_free(r->ticks);
   rlx_mem_free(r);
 }
@@ -51,7 +51,7 @@ static rlx_status end_part(recorder *r) {
   return s ? vk_fail(d, s, "a command buffer") : RLX_OK;
 }
 
-/* Room for more work of this cost: in this part if it is the first or fits, else in the next. */
+/* Makes room for work of this cost: in the current part if that is empty or the work fits, otherwise in a new one. */
 static rlx_status reserve(recorder *r, size_t step, uint64_t cost) {
   enum { WATCHED_PARTS = 4 };
   const uint64_t limit = r->p->device->submit_cost / (r->out->manner == VK_WATCHED ? WATCHED_PARTS : 1);
@@ -96,7 +96,7 @@ static rlx_status copy(recorder *r, size_t step, const vk_step *s) {
   return RLX_OK;
 }
 
-/* A timestamp is taken when all before it is done, so the end of a step is the beginning of the next. */
+/* A timestamp is written when all work before it is done, so the end of a step is the beginning of the next. */
 static void stamp(const recorder *r, uint32_t i) {
   vk_device *d = r->p->device;
   if (r->out->manner == VK_TIMED)
@@ -133,7 +133,7 @@ static rlx_status make_queries(rlx_program *p, vk_recording *r) {
 
 static rlx_status record(rlx_program *p, vk_recording *out) {
   if (out->manner == VK_TIMED) RLX_TRY(make_queries(p, out));
-  recorder *r = rlx_new(recorder); /* too large for a stack */
+  recorder *r = rlx_new(recorder); /* too large for the stack */
   if (!r) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: recording");
   r->p = p;
   r->out = out;

@@ -1,7 +1,7 @@
-/* Submitting: the parts of a recording are sent in order. Where the caller may stop the run or wants times, each part is
- * waited for before the next, and the device is done when the call returns; then a failure names the nodes that ran. Else
- * nothing is waited for but the program's submission before the last few: the device always has the next work, and the
- * copies between the runs find a free slot in the staging ring. */
+/* Submits the parts of a recording in order. If the caller may stop the run, each part is waited for before the next;
+ * if it wants times, the last part is waited for. In both cases the device is done when the call returns, and a failure
+ * names the nodes that ran. Otherwise the call waits only until few of the program's submissions are in flight: the
+ * device always has work queued, and the copies between the runs find a free slot in the staging ring. */
 #include "base/budget.h"
 #include "base/log.h"
 #include "vulkan/program.h"
@@ -21,9 +21,9 @@ static rlx_status submit_part(rlx_program *p, const vk_part *part) {
   return s ? frame(p, s, part->first, part->last) : RLX_OK;
 }
 
-/* ---- waited for ---- */
+/* ---- runs that are waited for ---- */
 
-/* Work that was sent must not outlive a call that failed. */
+/* Work that was submitted must not outlive a call that failed. */
 static rlx_status settle(rlx_program *p, rlx_status s, const vk_part *first, const vk_part *last) {
   rlx_status done = s == RLX_DEVICE_LOST ? RLX_OK : vk_wait(p->queue, p->last);
   return done ? frame(p, done, first->first, last->last) : s;
@@ -34,7 +34,7 @@ static rlx_status stopped(const rlx_program *p, const vk_part *part) {
 }
 
 static rlx_status run_parts(rlx_program *p, const vk_recording *r, const rlx_run_args *args) {
-  const vk_part *v = r->parts.v, *waiting = v; /* the first part that is not known to be done */
+  const vk_part *v = r->parts.v, *waiting = v; /* the first part not known to be done */
   for (size_t i = 0; i < r->parts.n; i++) {
     rlx_status s = rlx_stops(args->cancel, args->cancel_user) ? stopped(p, &v[i]) : submit_part(p, &v[i]);
     if (s) return i ? settle(p, s, waiting, &v[i - 1]) : s;
@@ -45,7 +45,7 @@ static rlx_status run_parts(rlx_program *p, const vk_recording *r, const rlx_run
   return RLX_OK;
 }
 
-/* ---- not waited for ---- */
+/* ---- runs that are not waited for ---- */
 
 static rlx_status send_parts(rlx_program *p, const vk_recording *r) {
   const vk_part *v = r->parts.v;
@@ -62,7 +62,7 @@ static rlx_status send_parts(rlx_program *p, const vk_recording *r) {
 
 /* ---- times ---- */
 
-/* Ticks of the device as nanoseconds of the host's clock: the first is when the work was handed over. */
+/* Converts ticks of the device to nanoseconds of the host's clock; the first tick is the time of submission. */
 static rlx_status read_times(rlx_program *p, const vk_recording *r, uint64_t start_ns, const rlx_run_args *args) {
   vk_device *d = p->device;
   const uint32_t bits = d->physical->timestamp_bits;
@@ -71,7 +71,7 @@ static rlx_status read_times(rlx_program *p, const vk_recording *r, uint64_t sta
   VkResult q = d->GetQueryPoolResults(d->handle, r->queries, 0, (uint32_t)r->n + 1, (r->n + 1) * sizeof *r->ticks,
                                       r->ticks, sizeof *r->ticks, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
   if (q) return frame(p, vk_fail(d, q, "reading timestamps"), r->first, r->first + r->n - 1);
-  uint64_t latest = 0; /* ticks since the first; a clock that steps back a little is held */
+  uint64_t latest = 0; /* ticks since the first; never decreases, even if the clock steps back a little */
   for (size_t i = 0; i < r->n; i++) {
     if (args->begin_ns) args->begin_ns[i] = start_ns + (uint64_t)((double)latest * period);
     uint64_t now = (r->ticks[i + 1] - r->ticks[0]) & mask;
@@ -92,7 +92,7 @@ static rlx_status submit_span(rlx_program *p, size_t first, size_t n, const rlx_
   return is_timed ? read_times(p, r, start_ns, args) : RLX_OK;
 }
 
-/* A device without a clock: each step by itself, and the host's clock around it. */
+/* For a device without timestamps: runs each step by itself and reads the host's clock around it. */
 static rlx_status run_singly(rlx_program *p, size_t first, size_t n, const rlx_run_args *args) {
   for (size_t i = 0; i < n; i++) {
     if (args->begin_ns) args->begin_ns[i] = rlx_now_ns();
@@ -110,7 +110,7 @@ rlx_status vk_program_submit(rlx_program *p, size_t first, size_t n, const rlx_r
   if (n == 0) return RLX_OK;
   const bool wants_times = args->begin_ns || args->end_ns;
   if (p->reads_run_words) {
-    rlx_status s = vk_wait(p->queue, p->last); /* the run before may still read its number */
+    rlx_status s = vk_wait(p->queue, p->last); /* the previous run may still read its number */
     if (s) return frame(p, s, first, first + n - 1);
     uint32_t *words = vk_range_map(&p->run_words);
     words[0] = (uint32_t)args->draw;

@@ -1,4 +1,5 @@
-/* The ring and the batch. The ring is made on first use; of a device whose memory the host can see, its commands alone. */
+/* The staging ring and the open batch. The ring is created on first use; if the device's memory is host-visible, it has
+ * only command buffers. */
 #include "vulkan/staging.h"
 
 #include "base/log.h"
@@ -60,7 +61,7 @@ static unsigned char *slot_map(const vk_queue *q, const vk_slot *slot) {
   return q->staging.memory.chunk->map + slot_offset(q, slot);
 }
 
-/* A slot that nobody uses; *oldest is the one to wait for where there is none: NULL, if threads hold them all. */
+/* A slot that is not in use. If there is none, *oldest is the slot to wait for; NULL if threads hold all of them. */
 static vk_slot *find_free(vk_queue *q, vk_slot **oldest) {
   vk_staging *s = &q->staging;
   *oldest = NULL;
@@ -90,7 +91,7 @@ static void release(vk_queue *q, vk_slot *slot) {
   pthread_cond_broadcast(&q->staging.released);
 }
 
-/* Commands of a slot begin behind everything submitted before. */
+/* Begins a slot's command buffer with a barrier, after all work submitted before. */
 static rlx_status begin(vk_queue *q, const vk_slot *slot) {
   const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                          .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
@@ -119,7 +120,7 @@ rlx_status vk_batch_end_locked(vk_queue *q, vk_slot **out) {
   if (q->staging.fills_host) vk_barrier(q->device, slot->cmd, true);
   rlx_status s = end(q, slot);
   slot->is_ended = !s;
-  if (s) q->staging.open = *out = NULL; /* its commands are gone: whoever reads this status knows */
+  if (s) q->staging.open = *out = NULL; /* its commands are lost; the returned status reports it */
   return s;
 }
 
@@ -131,7 +132,7 @@ static bool has_room(const vk_queue *q, uint64_t bytes) {
 static rlx_status open_batch(vk_queue *q) {
   vk_slot *slot;
   RLX_TRY(take(q, &slot));
-  if (q->staging.open) return RLX_OK; /* the lock was let go meanwhile, and another thread came */
+  if (q->staging.open) return RLX_OK; /* another thread opened one while the lock was released */
   RLX_TRY(begin(q, slot));
   slot->used = 0;
   slot->is_ended = false;
@@ -169,7 +170,7 @@ static rlx_status write_small(vk_queue *q, const vk_range *to, uint64_t offset, 
   return RLX_OK;
 }
 
-/* Whole words are filled; what is left at the ends is copied from a place that is zero. */
+/* Fills whole 4-byte words; the bytes left at both ends are copied from a range of zeros. */
 static rlx_status zero(vk_queue *q, const vk_range *to, uint64_t offset, uint64_t bytes) {
   vk_slot *slot;
   const uint64_t from = to->offset + offset, until = from + bytes;
@@ -194,7 +195,7 @@ static rlx_status copy(vk_queue *q, const vk_access access[2], uint64_t bytes) {
 
 /* ---- large transfers ---- */
 
-/* One piece up: the slot is this thread's while it is filled, then the device's. */
+/* Uploads one chunk. This thread holds the slot while filling it; then the device uses it. */
 static rlx_status write_piece(vk_queue *q, const vk_range *to, uint64_t offset, const void *src, uint64_t bytes) {
   vk_slot *slot;
   uint64_t serial;
@@ -241,8 +242,8 @@ static rlx_status ask_piece(vk_queue *q, const vk_range *from, uint64_t at, vk_s
   return RLX_OK;
 }
 
-/* Pieces down: some are asked for ahead, as slots are free; only the first may be waited for, so that two threads
- * cannot each hold what the other waits for. */
+/* Downloads in chunks. Copies are submitted in advance while slots are free. Only the first chunk may wait for a slot,
+ * so two threads cannot each hold a slot that the other waits for. */
 static rlx_status read_pieces(vk_queue *q, const vk_range *from, uint64_t offset, unsigned char *dst, uint64_t bytes) {
   read_piece ahead[VK_N_SLOTS];
   uint32_t n = 0;
@@ -275,14 +276,14 @@ static rlx_status read_pieces(vk_queue *q, const vk_range *from, uint64_t offset
 
 /* ---- pending copies ---- */
 
-static vk_block *block_of(const rlx_block *b) { return (vk_block *)(uintptr_t)b; } /* the mark alone changes */
+static vk_block *block_of(const rlx_block *b) { return (vk_block *)(uintptr_t)b; } /* only `pending` changes */
 
-/* Under the lock: the block is part of the open batch, or of a submission that was just made. */
+/* Under the lock. The block is used by the open batch or by a submission that was just made. */
 static void note_pending(const vk_queue *q, const rlx_block *b, uint64_t serial) {
   atomic_store(&block_of(b)->pending, (uint64_t)(q->id & VK_MAX_QUEUE_ID) << VK_SERIAL_BITS | serial);
 }
 
-/* Waits for copies of the block on other queues; with `own`, on this one too. */
+/* Waits for copies of the block on other queues and, with `own`, on this one. */
 static rlx_status wait_for_copies(const vk_queue *q, const rlx_block *b, bool own) {
   uint64_t pending = atomic_load(&block_of(b)->pending);
   if (!pending || (!own && pending >> VK_SERIAL_BITS == (q->id & VK_MAX_QUEUE_ID))) return RLX_OK;
@@ -293,7 +294,7 @@ static rlx_status wait_for_copies(const vk_queue *q, const rlx_block *b, bool ow
 
 static bool is_idle_locked(vk_queue *q) { return !q->staging.open && vk_is_done_locked(q, q->submitted); }
 
-/* ---- what the runtime calls ---- */
+/* ---- backend calls ---- */
 
 static rlx_status check_range(vk_queue *q, const char *what, const rlx_block *b, uint64_t offset, uint64_t bytes) {
   RLX_TRY(vk_check(q->device));

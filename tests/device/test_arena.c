@@ -1,5 +1,5 @@
-/* The arena on every backend (arena_contract.c), and what only a bent device shows: packed weights, a lost device, two
- * devices that are not one. */
+/* Tests of the arena on every backend (arena_contract.c), and on fake devices: packed weights, a lost device, two
+ * different devices. */
 #include "device/arena.h"
 
 #include "arena_contract.h"
@@ -16,7 +16,7 @@ TEST(contract_vulkan) { arena_contract("vulkan"); }
 TEST(contract_vulkan_staging) { arena_contract("vulkan:staging"); }
 TEST(contract_vulkan_mapped) { arena_contract("vulkan:mapped"); }
 TEST(contract_vulkan_minimal) { arena_contract("vulkan:minimal,staging"); }  /* fences, no optional feature */
-TEST(contract_vulkan_split) { arena_contract("vulkan:staging,block=4096"); } /* hardly any block shares memory */
+TEST(contract_vulkan_split) { arena_contract("vulkan:staging,block=4096"); } /* few blocks share memory */
 
 TEST(contract_fake) {
   fake_device f;
@@ -30,7 +30,7 @@ TEST(contract_fake_mapped) {
   arena_contract_on(&f.base);
 }
 
-/* Bit by bit, also of floats. */
+/* Bitwise comparison, including floats. */
 static bool is_same(const void *a, const void *b, size_t bytes) { return memcmp(a, b, bytes) == 0; }
 
 /* ---- packed weights ---- */
@@ -45,7 +45,7 @@ typedef struct packed {
   rlx_bound at;
 } packed;
 
-/* A weight in FAKE_LAYOUT in the middle of a block of sevens. */
+/* A weight in FAKE_LAYOUT in the middle of a block filled with sevens. */
 static void packed_open(packed *p, bool is_mapped, rlx_dtype dtype) {
   fake_device_init(&p->f, is_mapped);
   const rlx_type type = {dtype, RLX_DIMS(ROWS, COLS)};
@@ -67,7 +67,7 @@ static void packed_close(packed *p) {
   rlx_block_pool_release(p->pool);
 }
 
-/* The bytes in the block: the header, then the plain ones from behind; sevens on both sides. */
+/* Checks the bytes in the block: the header, then the plain ones in reverse order, with sevens on both sides. */
 static void check_packed(packed *p, const void *plain, size_t n) {
   unsigned char found[8192];
   CHECK_OK(p->f.backend.read(rlx_block_pool_queue(p->pool), p->block, 0, found, sizeof found));
@@ -100,7 +100,7 @@ static void check_packed_weight(bool is_mapped) {
   check_packed(&p, data, sizeof data);
   if (test_has_failed()) return;
 
-  char moved[sizeof data + 1]; /* aligned to nothing */
+  char moved[sizeof data + 1]; /* unaligned */
   memcpy(moved + 1, data, sizeof data);
   CHECK_OK(rlx_arena_write(p.a, 1, RLX_F32, moved + 1, N));
   memset(moved, 0, sizeof moved);
@@ -132,7 +132,7 @@ TEST(packed_weights_of_other_types) {
   packed_open(&p, false, RLX_BOOL);
   if (test_has_failed()) return;
   CHECK_OK(rlx_arena_write(p.a, 1, RLX_BOOL, bools, N));
-  for (int i = 0; i < N; i++) bools[i] = bools[i] != 0; /* nothing else is ever stored */
+  for (int i = 0; i < N; i++) bools[i] = bools[i] != 0; /* bools are stored only as 0 or 1 */
   check_packed(&p, bools, N);
   if (test_has_failed()) return;
   packed_close(&p);
@@ -256,7 +256,7 @@ TEST(two_devices_do_not_mix) {
   }
 }
 
-/* The device fills up in the middle of building: what was taken is given back. */
+/* The device runs out of memory while the arena is built: the blocks obtained so far are returned. */
 TEST(an_arena_that_does_not_fit) {
   fake_device f;
   fake_device_init(&f, false);

@@ -1,12 +1,12 @@
-/* The table of claims: equal nodes share one, whatever graph they stand in; what a claim may depend on makes another. And on every
- * device that is there: what the table gives is what the device says when it is asked again. */
+/* Tests of the claim cache: equal nodes share one claim across graphs, and every difference that a claim may depend on
+ * makes another. On every available device: the cached claim equals what the device returns when queried again. */
 #include "conform/conform.h"
 #include "device/claims.h"
 #include "device/registry.h"
 #include "faults.h"
 #include "test.h"
 
-/* Two layers of one kind, and a third with other sizes. */
+/* Two equal layers, and a third with other sizes. */
 static rlx_status make_graph(rlx_graph **out, rlx_node y[6]) {
   RLX_TRY(rlx_graph_create(out));
   rlx_graph *g = *out;
@@ -15,7 +15,7 @@ static rlx_status make_graph(rlx_graph **out, rlx_node y[6]) {
   y[0] = rlx_op_matmul(g, x, w);
   y[1] = rlx_op_matmul(g, y[0], v);
   y[2] = rlx_op_mul(g, y[1], y[0]);
-  y[3] = rlx_op_mul(g, y[2], y[2]); /* one value twice */
+  y[3] = rlx_op_mul(g, y[2], y[2]); /* the same value twice */
   y[4] = rlx_op_softmax(g, wide, -1);
   y[5] = rlx_op_softmax(g, wide, 0);
   rlx_graph_add_output(g, "y", y[3]), rlx_graph_add_output(g, "s", y[4]), rlx_graph_add_output(g, "t", y[5]);
@@ -34,7 +34,7 @@ TEST(equal_nodes_share_a_claim) {
   CHECK_OK(make_graph(&twin, z));
   for (int i = 0; i < 6; i++) CHECK_OK(rlx_claims_get(c, g, y[i], NULL, &claim[i]));
   CHECK(claim[0] == claim[1]);
-  CHECK(claim[2] != claim[3]); /* x y and x x */
+  CHECK(claim[2] != claim[3]); /* x * y and x * x */
   CHECK(claim[4] != claim[5]); /* attributes */
   CHECK_EQ_INT(rlx_claims_count(c), 5);
   for (int i = 0; i < 6; i++) {
@@ -42,7 +42,8 @@ TEST(equal_nodes_share_a_claim) {
     CHECK(other == claim[i]);
   }
   CHECK_EQ_INT(rlx_claims_count(c), 5);
-  /* Plain layouts are what was said before where nothing else was asked for; others are asked again. */
+  /* With plain layouts the earlier claim is returned if no other layout was preferred; otherwise the device is queried
+   * again. */
   uint32_t layout[32] = {0};
   CHECK_OK(rlx_claims_get(c, g, y[4], layout, &other));
   CHECK(other == claim[4]);
@@ -51,11 +52,11 @@ TEST(equal_nodes_share_a_claim) {
   CHECK_OK(rlx_claims_get(c, g, y[0], layout, &other));
   CHECK(other != claim[0] && other->native);
   const rlx_claim *plain;
-  CHECK_OK(rlx_claims_get(c, g, y[1], layout, &plain)); /* its weight is another, which lies plain */
+  CHECK_OK(rlx_claims_get(c, g, y[1], layout, &plain)); /* a different weight, in the plain layout */
   CHECK(plain != other && plain->native);
   CHECK_EQ_INT(rlx_claims_count(c), 7);
   rlx_graph_destroy(g);
-  CHECK_OK(rlx_claims_get(c, twin, z[3], NULL, &other)); /* the table needs no graph but the one that is asked about */
+  CHECK_OK(rlx_claims_get(c, twin, z[3], NULL, &other)); /* only the graph of the query is needed */
   CHECK(other == claim[3]);
   rlx_graph_destroy(twin);
   rlx_claims_destroy(c);

@@ -1,5 +1,5 @@
-/* Devices: names and what they find, devices shared by who opens them, the block pool, and the null backend's own rules.
- * The threaded tests are meant to be run under TSan too. */
+/* Tests of devices: lookup by name, sharing of open devices, the block pool, and the null backend's own rules. The
+ * threaded tests are also meant to run under TSan. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "faults.h"
 #include "test.h"
 
-/* ---- the choice by name, on machines that we do not have ---- */
+/* ---- lookup by name, on emulated machines ---- */
 
 typedef struct shelf_device {
   const char *name, *uuid;
@@ -26,7 +26,7 @@ static rlx_status describe_row(const shelf_device *row, const char *backend, rlx
   return row->name[0] == '!' ? RLX_FAIL(RLX_DEVICE_LOST, "it fell off the bus") : RLX_OK;
 }
 
-/* A backend of devices that can be looked at. */
+/* A backend whose devices can only be described. */
 #define SHELF(shelf, ...)                                                    \
   static const shelf_device shelf##_rows[] = {__VA_ARGS__};                  \
   static uint32_t shelf##_count(const char **why) {                          \
@@ -139,7 +139,7 @@ TEST(real_devices_before_others) {
   CHECK_OK(rlx_device_find(&LIST(&zero, &soft, &host), NULL, &p));
   CHECK(p.backend == &host);
   CHECK_OK(rlx_device_find(&LIST(&host, &soft, &gpu), NULL, &p));
-  CHECK(p.backend == &gpu && p.index == 3); /* the broken one before it does not answer */
+  CHECK(p.backend == &gpu && p.index == 3); /* describe fails for the one before it */
   CHECK_OK(rlx_device_find(&LIST(&other, &gpu), NULL, &p));
   CHECK(p.backend == &other && p.index == 0);
   CHECK_OK(rlx_device_find(&LIST(&zero, &soft), NULL, &p));
@@ -217,7 +217,7 @@ TEST(opened_devices_are_shared) {
   CHECK(rlx_device_retain(a) == a);
   rlx_device_release(a);
   rlx_device_release(a);
-  CHECK_EQ_STR(b->info.backend, "null"); /* one reference is left */
+  CHECK_EQ_STR(b->info.backend, "null"); /* one reference remains */
   CHECK_FAILS(rlx_device_acquire("null:fast", &none), RLX_NOT_FOUND,
               "opening null:0: null device: there is no variant");
   CHECK(none == NULL);
@@ -226,7 +226,7 @@ TEST(opened_devices_are_shared) {
   rlx_device_release(b);
   rlx_device_release(NULL);
   CHECK_EQ_INT(rlx_mem_live(), live);
-  fake_device f; /* not the registry's: it is left alone */
+  fake_device f; /* not opened by the registry: not closed by it */
   fake_device_init(&f, false);
   CHECK(rlx_device_retain(&f.base) == &f.base);
   rlx_device_release(&f.base);
@@ -243,7 +243,7 @@ TEST(variants_are_devices_of_their_own) {
   CHECK_OK(rlx_device_acquire("cpu:base", &base)); /* every machine has it */
   CHECK(base != plain && strcmp(base->info.backend, "cpu") == 0);
   CHECK_FAILS(rlx_device_acquire("cpu:z80", &none), RLX_NOT_FOUND, "opening cpu:0");
-  CHECK_OK(rlx_device_acquire(NULL, &none)); /* never worse than the cpu, never the null device */
+  CHECK_OK(rlx_device_acquire(NULL, &none)); /* at least as good as the cpu, never the null device */
   CHECK(none->info.kind <= RLX_DEVICE_CPU);
   rlx_device_release(none);
   rlx_device_release(base);
@@ -329,7 +329,7 @@ TEST(pool_gives_the_best_fit) {
   CHECK_EQ_INT(stats_of(p).n_used, 5);
   for (int i = 0; i < 5; i++) rlx_block_pool_put(p, b[i]);
   CHECK_EQ_INT(stats_of(p).idle_bytes, 2600);
-  CHECK_EQ_INT(stats_of(p).n_idle, 4); /* the empty one is not kept */
+  CHECK_EQ_INT(stats_of(p).n_idle, 4); /* the empty block is not kept */
   CHECK_EQ_INT(stats_of(p).n_used + stats_of(p).used_bytes, 0);
   static const struct {
     uint64_t ask, get;
@@ -350,7 +350,7 @@ TEST(pool_gives_the_best_fit) {
   CHECK_EQ_INT(f.n_blocks, 0);
 }
 
-/* Not more than twice what was asked: half of 400 takes it, one less does not. */
+/* A block is reused for at least half its size: a request of half of 400 gets it, one byte less does not. */
 TEST(pool_keeps_large_blocks_for_large_needs) {
   fake_device f;
   fake_device_init(&f, false);
@@ -382,10 +382,10 @@ TEST(pool_has_a_cap_and_a_trim) {
   for (int i = 0; i < 4; i++) CHECK_OK(rlx_block_pool_get(p, sizes[i], false, &b[i]));
   for (int i = 0; i < 3; i++) rlx_block_pool_put(p, b[i]);
   CHECK_EQ_INT(stats_of(p).idle_bytes, 1000); /* exactly the cap */
-  rlx_block_pool_put(p, b[3]);                /* above it by itself: goes at once, and pushes nobody out */
+  rlx_block_pool_put(p, b[3]);                /* larger than the cap: freed at once, and evicts no other block */
   CHECK_EQ_INT(stats_of(p).idle_bytes, 1000);
   CHECK_OK(rlx_block_pool_get(p, 1, false, &b[3]));
-  rlx_block_pool_put(p, b[3]); /* one byte too many: the one that waited longest goes */
+  rlx_block_pool_put(p, b[3]); /* one byte over the cap: the least recently used block is freed */
   CHECK_EQ_INT(stats_of(p).idle_bytes, 701);
   CHECK_EQ_INT(f.live_bytes, 701);
   rlx_block_pool_trim(p, 701);
@@ -402,7 +402,7 @@ TEST(pool_has_a_cap_and_a_trim) {
   rlx_block_pool_put(p, b[0]);
   CHECK_EQ_INT(f.n_blocks, 0);
   rlx_block_pool_release(p);
-  CHECK_OK(rlx_block_pool_create(&f.base, 5, &p)); /* one block of just the cap */
+  CHECK_OK(rlx_block_pool_create(&f.base, 5, &p)); /* one block of exactly the cap */
   CHECK_OK(rlx_block_pool_get(p, 5, false, &b[0]));
   rlx_block_pool_put(p, b[0]);
   CHECK_EQ_INT(stats_of(p).idle_bytes, 5);
@@ -426,17 +426,17 @@ TEST(pool_keeps_its_promise_of_zeroes) {
     rlx_block *b, *again;
     unsigned char data[100];
     CHECK_OK(rlx_block_pool_create(&f.base, 1 << 20, &p));
-    CHECK_OK(rlx_block_pool_get(p, 100, true, &b)); /* a new one has rubbish in it */
+    CHECK_OK(rlx_block_pool_get(p, 100, true, &b)); /* a new block has undefined contents */
     CHECK_OK(f.backend.read(rlx_block_pool_queue(p), b, 0, data, 100));
     for (int i = 0; i < 100; i++) CHECK_EQ_INT(data[i], 0);
     memset(data, 7, sizeof data);
     CHECK_OK(f.backend.write(rlx_block_pool_queue(p), b, 0, data, 100));
     rlx_block_pool_put(p, b);
     uint64_t n_zeroed = f.n_zeroed;
-    CHECK_OK(rlx_block_pool_get(p, 60, false, &again)); /* nothing promised, nothing done */
+    CHECK_OK(rlx_block_pool_get(p, 60, false, &again)); /* not requested, not zeroed */
     CHECK(again == b && f.n_zeroed == n_zeroed);
     rlx_block_pool_put(p, again);
-    CHECK_OK(rlx_block_pool_get(p, 60, true, &again)); /* all 100 of them */
+    CHECK_OK(rlx_block_pool_get(p, 60, true, &again)); /* all 100 bytes */
     CHECK_OK(f.backend.read(rlx_block_pool_queue(p), again, 0, data, 100));
     for (int i = 0; i < 100; i++) CHECK_EQ_INT(data[i], 0);
     rlx_block_pool_put(p, again);
@@ -458,13 +458,13 @@ TEST(pool_trims_when_the_device_is_full) {
   CHECK_OK(rlx_block_pool_get(p, 300, false, &a));
   CHECK_OK(rlx_block_pool_get(p, 300, false, &b));
   rlx_block_pool_put(p, a);
-  CHECK_OK(rlx_block_pool_get(p, 700, false, &c)); /* only without the idle 300 */
+  CHECK_OK(rlx_block_pool_get(p, 700, false, &c)); /* fits only after the idle 300 are freed */
   CHECK_EQ_INT(stats_of(p).n_idle, 0);
   CHECK_EQ_INT(f.live_bytes, 1000);
   CHECK_FAILS(rlx_block_pool_get(p, 1, false, &a), RLX_NO_MEMORY, "a block of 1 bytes on fake");
   CHECK(a == NULL);
   rlx_block_pool_put(p, c);
-  CHECK_FAILS(rlx_block_pool_get(p, 1001, false, &a), RLX_NO_MEMORY, "full"); /* trimmed, and still too much */
+  CHECK_FAILS(rlx_block_pool_get(p, 1001, false, &a), RLX_NO_MEMORY, "full"); /* trimmed, and still too large */
   CHECK_EQ_INT(f.live_bytes, 300);
   rlx_block_pool_put(p, b);
   rlx_block_pool_put(p, NULL);
@@ -512,7 +512,7 @@ typedef struct borrower {
   rlx_status status;
 } borrower;
 
-/* Each block is marked while it is held; another holder would see the wrong mark, and TSan both. */
+/* Each block is marked while it is held; another holder would see the wrong mark, and TSan would report both. */
 static void *borrow(void *user) {
   borrower *t = user;
   for (unsigned i = 0; i < N_ROUNDS && !t->status; i++) {

@@ -1,6 +1,6 @@
-/* The Vulkan backend on the first device there is: variants, memory, transfers, programs, lowered limits. Pipelines are in
- * test_vulkan_pipelines.c; what needs a driver that fails, or none, is in test_vulkan_faults.c and test_cli_vulkan.py; the
- * arena's contract on Vulkan is some rows of test_arena.c. */
+/* Tests of the Vulkan backend on the first available device: variants, memory, transfers, programs, lowered limits.
+ * Pipelines are in test_vulkan_pipelines.c; tests with a failing or missing driver are in test_vulkan_faults.c and
+ * test_cli_vulkan.py; the arena's contract on Vulkan is in some rows of test_arena.c. */
 #include "test.h"
 
 #ifndef RLX_VULKAN
@@ -20,7 +20,7 @@ TEST(vulkan) { SKIP("this library was built without Vulkan"); }
 
 #define OPTIONS(...) (&(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, __VA_ARGS__})
 
-/* Holds the device of this name until the end of the test; a test without one is skipped. */
+/* Acquires the device of this name until the end of the test; skips the test if there is none. */
 #define ACQUIRE(name, out)                                    \
   do {                                                        \
     rlx_status acquired_ = rlx_device_acquire((name), (out)); \
@@ -28,7 +28,7 @@ TEST(vulkan) { SKIP("this library was built without Vulkan"); }
     CHECK_OK(acquired_);                                      \
   } while (0)
 
-/* Not every device has every kind of memory. */
+/* Not every device has every type of memory. */
 static bool is_absent(const char *name) {
   rlx_device *d;
   if (rlx_device_acquire(name, &d)) return strcmp(name, "vulkan") != 0;
@@ -88,7 +88,7 @@ TEST(variants_take_away) {
 
 /* ---- blocks ---- */
 
-/* Writes, reads, copies and fills at odd places, checked against an image of the whole block. */
+/* Writes, reads, copies and fills at unaligned offsets, checked against a host copy of the whole block. */
 static void check_odd_ranges(const char *name) {
   enum { N = 1024, ROUNDS = 300 };
   static unsigned char image[N], found[N], data[N];
@@ -118,7 +118,7 @@ static void check_odd_ranges(const char *name) {
         memcpy(image + half + (seed >> 53) % 400, image + at, (size_t)bytes);
         CHECK_OK(v->copy(q, b, half + (seed >> 53) % 400, b, at, bytes));
     }
-    if (round % 7) continue; /* several that meet before anyone looks */
+    if (round % 7) continue; /* several overlapping accesses before the next read */
     CHECK_OK(v->read(q, b, 0, found, N));
     CHECK(memcmp(found, image, N) == 0);
   }
@@ -160,7 +160,7 @@ TEST(ranges_are_checked) {
   rlx_device_release(d);
 }
 
-/* Larger than the staging ring, from an odd place, both ways, and inside the device. */
+/* Larger than the staging ring, from an unaligned offset, in both directions and inside the device. */
 TEST(large_transfers) {
   const size_t n = ((size_t)40 << 20) + 13;
   unsigned char *out = malloc(n), *in = malloc(n);
@@ -193,7 +193,7 @@ TEST(large_transfers) {
   free(in);
 }
 
-/* Many small blocks, freed out of order and made anew: each keeps its bytes. */
+/* Many small blocks, freed out of order and created again: each keeps its bytes. */
 TEST(small_blocks_share_memory) {
   enum { N = 3000 };
   static rlx_block *blocks[N];
@@ -278,7 +278,7 @@ TEST(threads_share_a_device) {
   }
 }
 
-/* ---- programs of copies: order, barriers, times, stops ---- */
+/* ---- programs of copies: order, barriers, times, cancellation ---- */
 
 typedef struct copies {
   rlx_device *d;
@@ -293,7 +293,7 @@ typedef struct copies {
 
 enum { CELL = 256 };
 
-/* A block of cells "0", "1", ...; each pair is a copy from one to another. */
+/* A block of cells "0", "1", ...; each pair is a copy from one cell to another. */
 static void copies_open(copies *c, const char *device, const uint8_t (*pairs)[2], size_t n) {
   unsigned char image[16 * CELL];
   *c = (copies){0};
@@ -328,7 +328,7 @@ static void copies_close(copies *c) {
 /* The cells, by their first and last bytes. */
 static void copies_expect(copies *c, const char *cells) {
   unsigned char image[16 * CELL];
-  CHECK_OK(rlx_queue_sync(c->q)); /* the host may see the block: reading it would not wait for the program */
+  CHECK_OK(rlx_queue_sync(c->q)); /* the block may be mapped: reading it would not wait for the program */
   CHECK_OK(c->d->backend->read(c->q, c->b, 0, image, sizeof image));
   for (size_t i = 0; cells[i]; i++) {
     CHECK_EQ_INT(image[i * CELL], cells[i]);
@@ -336,19 +336,19 @@ static void copies_expect(copies *c, const char *cells) {
   }
 }
 
-/* Two copies that meet in no cell need no barrier between them; reading after writing, writing after reading and writing
- * twice do. The first barrier is the one that every submission begins with. */
+/* Copies that share no cell need no barrier between them; read after write, write after read and write after write do.
+ * The first barrier is the one that every submission begins with. */
 TEST(barriers_only_where_windows_meet) {
   static const struct {
     uint8_t pairs[4][2];
     uint64_t barriers;
     const char *cells;
   } rows[] = {
-    {{{0, 4}, {1, 5}, {2, 6}, {0, 7}}, 1, "01230120"}, /* apart; two read one cell */
-    {{{0, 1}, {1, 2}, {2, 3}, {3, 4}}, 4, "00000567"}, /* read what was written */
-    {{{0, 4}, {1, 0}, {2, 5}, {3, 6}}, 2, "11230237"}, /* write what was read */
-    {{{0, 4}, {1, 4}, {2, 4}, {3, 4}}, 4, "01233567"}, /* write what was written */
-    {{{0, 4}, {4, 5}, {1, 6}, {2, 7}}, 2, "01230012"}, /* one barrier serves all that come after it */
+    {{{0, 4}, {1, 5}, {2, 6}, {0, 7}}, 1, "01230120"}, /* independent; two read one cell */
+    {{{0, 1}, {1, 2}, {2, 3}, {3, 4}}, 4, "00000567"}, /* read after write */
+    {{{0, 4}, {1, 0}, {2, 5}, {3, 6}}, 2, "11230237"}, /* write after read */
+    {{{0, 4}, {1, 4}, {2, 4}, {3, 4}}, 4, "01233567"}, /* write after write */
+    {{{0, 4}, {4, 5}, {1, 6}, {2, 7}}, 2, "01230012"}, /* one barrier serves all later accesses */
   };
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     copies c;
@@ -365,7 +365,7 @@ TEST(barriers_only_where_windows_meet) {
   }
 }
 
-/* Any stretch, again and again; what was recorded once is not recorded again. */
+/* Any span, many times; a recorded span is not recorded again. */
 TEST(spans_are_recorded_once) {
   static const uint8_t pairs[4][2] = {{0, 1}, {2, 3}, {3, 4}, {4, 5}};
   for (int k = 0; k < N_MEMORIES; k++) {
@@ -398,7 +398,8 @@ TEST(spans_are_recorded_once) {
 
 static bool stop_third(void *user) { return ++*(int *)user == 3; }
 
-/* With one unit of work per submission the caller is asked before each step, and times still follow each other. */
+/* With one unit of work per submission the caller's cancel function is polled before each step, and times stay in
+ * order. */
 TEST(submissions_are_cut_timed_and_stopped) {
   static const uint8_t pairs[4][2] = {{0, 4}, {4, 5}, {5, 6}, {6, 7}};
   static const char *const devices[] = {"vulkan:staging,submit=1", "vulkan:minimal,submit=1", "vulkan"};
@@ -471,7 +472,8 @@ static bool count_allocation(void *user, size_t bytes) {
   return true;
 }
 
-/* A chain of three kernels is three dispatches with two barriers between them; runs after the first ask for no memory. */
+/* A chain of three kernels is three dispatches with two barriers between them; runs after the first allocate
+ * nothing. */
 TEST(steady_runs_allocate_nothing) {
   for (int k = 0; k < N_MEMORIES; k++) {
     if (is_absent(memories[k])) continue;
@@ -510,7 +512,7 @@ TEST(steady_runs_allocate_nothing) {
 
 static uint32_t count_blocks(const rlx_plan *p) { return p->n_scratch; }
 
-/* Four values of 64 KiB are alive at once, and a block holds one. */
+/* Four values of 64 KiB are live at once, and a block holds one. */
 TEST(an_arena_is_split_into_blocks) {
   static const char *const devices[] = {"vulkan:staging,block=65536", "vulkan:mapped,block=65536",
                                         "vulkan:minimal,block=65536"};
@@ -533,7 +535,7 @@ TEST(an_arena_is_split_into_blocks) {
   }
 }
 
-/* Weights that are together more than a block can be. */
+/* Weights that are together larger than the largest block. */
 TEST(weights_are_split_into_blocks) {
   rlx_session *s;
   rlx_graph *g;
@@ -547,7 +549,8 @@ TEST(weights_are_split_into_blocks) {
   rlx_session_destroy(s);
 }
 
-/* An arena of 300 MiB where no binding may be above 128: it lies in blocks or in windows of one, as the device likes. */
+/* An arena of 300 MiB with bindings of at most 128 MiB: stored in several blocks or as windows of one, as the device
+ * allows. */
 TEST(an_arena_of_300_mib_and_bindings_of_128) {
   enum { ROWS = 25600, COLS = 1024 };
   rlx_session *s;

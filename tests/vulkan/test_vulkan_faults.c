@@ -1,9 +1,10 @@
-/* Vulkan when things go wrong: memory that runs out at call N, creations that fail at call N, a device that is lost at
- * submission or wait N, the least limits that Vulkan allows; and what the validation layers say of a run that goes well.
+/* Fault injection for the Vulkan backend: memory that runs out at call N, creations that fail at call N, a device that
+ * is lost at submission or wait N, the smallest limits that Vulkan allows. Also the reports of the validation layers on
+ * a correct run.
  *
- * Which driver a process has is settled at its first use of Vulkan, by the environment. So each test here is a child
- * process, forked before anything touched Vulkan, with an environment of its own; its checks print as usual, and its exit
- * status is the result. */
+ * A process selects its driver at its first use of Vulkan, from the environment. So each test runs in a child process,
+ * forked before any use of Vulkan, with its own environment. Its checks print as usual, and its exit status is the
+ * result. */
 #include "test.h"
 
 #ifndef RLX_VULKAN
@@ -29,8 +30,8 @@ TEST(vulkan_faults) { SKIP("this library was built without Vulkan"); }
 
 /* ---- children ---- */
 
-/* Runs a test's body in a child that has no pipeline cache: a file stands where its folder should be. `output`: a file
- * for what it prints. */
+/* Runs a test's body in a child without a pipeline cache: a file has the name of its folder. `output`: a file for what
+ * the child prints. */
 static void in_child(void (*body)(void), const char *output) {
   fflush(stdout);
   CHECK_OK(rlx_file_write(folder_path("no-cache"), "", 0));
@@ -38,7 +39,7 @@ static void in_child(void (*body)(void), const char *output) {
   CHECK(child >= 0);
   if (child == 0) {
     setenv("XDG_CACHE_HOME", folder_path("no-cache"), 1);
-    setenv("MESA_SHADER_CACHE_DISABLE", "true", 1); /* lavapipe's own would complain about that folder */
+    setenv("MESA_SHADER_CACHE_DISABLE", "true", 1); /* lavapipe's own cache would print errors about that folder */
     if (output && !freopen(output, "w", stdout)) _exit(TEST_FAILED);
     body();
     fflush(stdout);
@@ -47,20 +48,20 @@ static void in_child(void (*body)(void), const char *output) {
   int status = 0;
   CHECK(waitpid(child, &status, 0) == child);
   if (WIFSIGNALED(status)) FAIL("the child died of signal %d", WTERMSIG(status));
-  test_all.result = (test_result)WEXITSTATUS(status); /* it has said why */
+  test_all.result = (test_result)WEXITSTATUS(status); /* the child has printed the reason */
 }
 
 static bool has_library(const char *name) {
   void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
   if (library) return true;
-  /* Not loaded here, so that the child starts clean: a child is asked. */
+  /* A child tries to load it, so that neither this process nor the children forked later have it loaded. */
   pid_t child = fork();
   if (child == 0) _exit(dlopen(name, RTLD_LAZY | RTLD_LOCAL) ? 0 : 1);
   int status = 1;
   return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Sets the environment so that children get our driver in front of lavapipe. */
+/* Sets the environment so that children use our driver in front of lavapipe. */
 #define USE_FAULT_DRIVER(minimum)                                                                                      \
   do {                                                                                                                 \
     static const char manifest_[] =                                                                                    \
@@ -78,7 +79,7 @@ static bool has_library(const char *name) {
 static vk_fault_set_fn fault_set;
 static vk_fault_get_fn fault_get;
 
-/* In the child: the controls of the driver, which is loaded by then. */
+/* In the child: finds the controls of the driver, which is loaded by then. */
 static void find_controls(void) {
   const char *why;
   CHECK(rlx_backend_vulkan.count(&why) > 0);
@@ -90,7 +91,7 @@ static void find_controls(void) {
   memcpy(&fault_get, &get, sizeof get);
 }
 
-/* ---- the work that is disturbed ---- */
+/* ---- the work that faults are injected into ---- */
 
 static const char *const devices[] = {"vulkan", "vulkan:staging", "vulkan:minimal,staging", "vulkan:staging,submit=1"};
 enum { N_DEVICES = sizeof devices / sizeof *devices, ROWS = 40, COLS = 96, N_AHEAD = 6 };
@@ -103,7 +104,7 @@ static rlx_graph *make_graph(void) {
   return g;
 }
 
-/* Runs one behind the other: what each puts out must be what a single one did. */
+/* Several runs without waiting in between: the output of each must equal that of a single run. */
 static rlx_status work_ahead(rlx_executable *e, const void *want) {
   static float all[N_AHEAD][ROWS * COLS];
   rlx_named_tensor out = {"y", {.data = all, .bytes = sizeof all}};
@@ -115,7 +116,8 @@ static rlx_status work_ahead(rlx_executable *e, const void *want) {
   return RLX_OK;
 }
 
-/* Everything from a device to a result, twice over and then some; `message` keeps what the first failure said. */
+/* Everything from opening a device to a result, with two runs and then repeated ones; `message` receives the message of
+ * the first failure. */
 static rlx_status work(const char *device, const rlx_graph *g, char message[1024]) {
   static float x[ROWS * COLS], y[ROWS * COLS];
   rlx_session *s = NULL;
@@ -153,7 +155,7 @@ static bool has_happened(fault kind, uint64_t at) {
   return counts[kind] >= at;
 }
 
-/* A failure tells what failed in words, and for a lost device which nodes ran, if any did. */
+/* A failure's message names what failed and, for a lost device, the nodes that ran, if any did. */
 static void check_message(fault kind, uint64_t at, rlx_status s, const char *message, int *n_named) {
   const rlx_status expected = kind >= LOSE_AT_SUBMIT ? RLX_DEVICE_LOST : RLX_NO_MEMORY;
   const char *part = kind == FAIL_MEMORY ? "the device is out of memory"
@@ -180,7 +182,7 @@ static void sweep_device(const char *device, fault kind, const rlx_graph *g) {
       break;
     }
     if (s) n_failed++;
-    if (s) check_message(kind, at, s, message, &n_named); /* a failure may also be made good: a smaller chunk */
+    if (s) check_message(kind, at, s, message, &n_named); /* a failure may be recovered from: a smaller chunk */
     if (test_has_failed()) return;
     vk_fault_counts c;
     fault_get(&c);
@@ -234,7 +236,7 @@ TEST(a_device_lost_at_wait_n) {
 
 /* ---- after a loss ---- */
 
-/* Everything that has the lost device is told so, whatever it asks; whoever comes new gets one that works, at once. */
+/* Every call on a lost device reports the loss; a new acquire gets a working device at once. */
 static void lose_and_go_on(void) {
   char message[1024];
   rlx_session *s;
@@ -270,7 +272,7 @@ static void lose_and_go_on(void) {
   CHECK_FAILS(rlx_queue_sync(q), RLX_DEVICE_LOST, "was lost before");
   rlx_block *another;
   CHECK_FAILS(d->backend->block_create(d, 64, &another), RLX_DEVICE_LOST, "was lost before");
-  CHECK_OK(work("vulkan:staging", g, message)); /* while the lost one is still held */
+  CHECK_OK(work("vulkan:staging", g, message)); /* while the lost device is still held */
   d->backend->block_destroy(d, b);
   d->backend->queue_destroy(q);
   rlx_device_release(d);
@@ -288,7 +290,7 @@ TEST(a_lost_device_is_reported_and_replaced) {
   in_child(lose_and_go_on, NULL);
 }
 
-/* ---- the least that Vulkan promises: the driver aborts on a binding beyond it ---- */
+/* ---- the minimum limits of Vulkan: the driver aborts on a binding beyond them ---- */
 
 static void run_with_least(void) {
   char message[1024];
@@ -304,7 +306,7 @@ static void run_with_least(void) {
   CHECK(g);
   CHECK_OK(work("vulkan", g, message));
   rlx_graph_destroy(g);
-  CHECK_OK(expr_graph("x: f32[70000,3]", "softmax(%x)", &g)); /* more groups than x may have */
+  CHECK_OK(expr_graph("x: f32[70000,3]", "softmax(%x)", &g)); /* more workgroups than the limit in x */
   rlx_session *s;
   CHECK_OK(run_session("vulkan", 1, &s));
   CHECK_OK(run_check(s, g, NULL, 3, 1, false));
@@ -335,7 +337,7 @@ static void forget_validation(void) {
   unsetenv("VK_LAYER_ENABLES");
 }
 
-/* How often a file has a word. */
+/* Counts the occurrences of a word in a file. */
 static int count_word(const char *path, const char *word) {
   char *text;
   size_t bytes;
@@ -354,7 +356,7 @@ static void show_file(const char *path) {
   rlx_mem_free(text);
 }
 
-/* Feeds go behind runs that nobody has waited for, and before the next. */
+/* Feeds are queued after runs that the caller has not waited for, and before the next run. */
 static void run_ahead_on(const char *device, const rlx_graph *g) {
   static float x[ROWS * COLS], all[N_AHEAD][ROWS * COLS];
   rlx_session *s;
@@ -405,8 +407,8 @@ TEST(validation_has_nothing_to_say) {
   }
 }
 
-/* What would be said: a copy without a barrier behind another, and a buffer of no bytes. If this goes unseen, the test
- * above proves nothing. */
+/* Provokes validation errors: a copy without a barrier after another, and a buffer of no bytes. If they are not
+ * reported, the test above proves nothing. */
 static void run_wrongly(void) {
   rlx_device *base;
   CHECK_OK(rlx_device_acquire("vulkan:staging", &base));

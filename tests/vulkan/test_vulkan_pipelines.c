@@ -1,5 +1,5 @@
-/* Pipelines of the Vulkan backend: how long they are kept in memory, and on disk what a damaged, cut or foreign file does:
- * nothing. */
+/* Tests of the Vulkan backend's pipelines: how long they are kept in memory, and that a damaged, truncated or foreign
+ * cache file has no effect. */
 #include "test.h"
 
 #ifndef RLX_VULKAN
@@ -20,7 +20,7 @@ TEST(vulkan_pipelines) { SKIP("this library was built without Vulkan"); }
 
 /* ---- in memory ---- */
 
-/* What nobody uses stays up to a number, the newest longest; what is used stays in any case. */
+/* Unused pipelines are kept up to a limit, the newest longest; used ones are always kept. */
 TEST(idle_pipelines_are_few) {
   enum { N = 12, KEPT = 4 };
   static const uint32_t constants[GPU_MAX_CONSTANTS];
@@ -48,7 +48,7 @@ TEST(idle_pipelines_are_few) {
   CHECK_EQ_INT(again[0].made->refs, 2);
   const vk_pipeline *newest = requests[N - 1].made;
   requests[0] = requests[N - 1];
-  CHECK_OK(vk_pipelines_get(d, requests, 2, &failed)); /* one that is there and one that is gone */
+  CHECK_OK(vk_pipelines_get(d, requests, 2, &failed)); /* one that was kept and one that was dropped */
   CHECK(requests[0].made == newest && requests[1].made->handle);
   CHECK_EQ_INT(p->n_made, N + 1);
   CHECK_EQ_INT(p->n_idle, KEPT - 1);
@@ -61,9 +61,9 @@ TEST(idle_pipelines_are_few) {
   rlx_device_release(base);
 }
 
-/* ---- memory that fails ---- */
+/* ---- allocation failures ---- */
 
-/* Memory, pipelines and a program for a graph that is compiled already, and a run. */
+/* Creates the memory, pipelines and program for a compiled graph, and runs it. */
 static rlx_status sweep_work(void *user) {
   const rlx_executable *e = user;
   rlx_executable *own;
@@ -85,7 +85,7 @@ TEST(failing_allocations_of_the_host) {
   rlx_status acquired = rlx_device_acquire(name, &d);
   if (acquired == RLX_NOT_FOUND) SKIP(rlx_message());
   CHECK_OK(acquired);
-  ((vk_device *)d)->pipelines.max_idle = 0; /* so that each round makes its own, */
+  ((vk_device *)d)->pipelines.max_idle = 0; /* each round creates its own pipelines */
   const rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .n_threads = 1, .no_pool = true};
   CHECK_OK(rlx_session_create(&desc, &s)); /* and its own blocks */
   CHECK_OK(expr_graph("x: f32[2,33]", "%a = softmax(%x); log_softmax(%a)", &g));
@@ -105,7 +105,7 @@ typedef struct cache_run {
   char path[512];
 } cache_run;
 
-/* Opens the device alone, compiles and runs something, and closes it, which saves. */
+/* Opens a device of its own, compiles and runs a graph, and closes the device, which saves the cache. */
 static void cache_use(cache_run *out) {
   rlx_session *s;
   rlx_graph *g;
@@ -141,7 +141,7 @@ TEST(pipelines_are_kept_on_disk) {
   CHECK(r.was_loaded);
   CHECK_OK(rlx_file_read(r.path, 1 << 28, &text, &bytes));
 
-  /* Any byte changed, any length cut: ignored, and whole again afterwards. */
+  /* A file with a changed byte or truncated at any length is ignored and then replaced by a complete one. */
   for (size_t at = 0; at < bytes; at += at < 120 ? 9 : bytes / 4 + 1) {
     text[at] = (char)(text[at] ^ 0x20);
     write_bytes(r.path, text, bytes);
@@ -163,7 +163,7 @@ TEST(pipelines_are_kept_on_disk) {
   snprintf(at, sizeof at, "%s/rlx", folder_name());
   CHECK(rmdir(at) == 0);
 
-  /* Places where nothing can be kept. */
+  /* Paths where no cache can be written. */
   write_bytes(at, "a file where the folder should be", 33);
   cache_use(&r);
   CHECK(!r.was_loaded);

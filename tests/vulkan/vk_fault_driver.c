@@ -1,9 +1,9 @@
-/* A Vulkan driver for tests. It stands between the loader and a real driver, hands everything on, and breaks what it is
- * told to break (vk_fault.h): allocation number N, creation number N, the device at submission or wait number N. It counts
- * what is alive, so that a test sees whether a failure left something behind; and it can report the smallest limits that
- * Vulkan allows and refuse what goes beyond them.
+/* A Vulkan driver for fault injection. It forwards all calls from the loader to a real driver, except those that the
+ * plan (vk_fault.h) makes fail: allocation number N, creation number N, the device at submission or wait number N. It
+ * counts live objects, so a test detects leaks after a failure. It can also report the smallest limits that Vulkan
+ * allows and reject what exceeds them.
  *
- * A device that is lost stays lost: every later submission and wait says so. A new device is whole. */
+ * A lost device stays lost: every later submission and wait reports it. A new device works. */
 #include "vk_fault.h"
 
 #include <dlfcn.h>
@@ -52,13 +52,13 @@ static bool is_minimum(void) {
   return v && strcmp(v, "1") == 0;
 }
 
-/* ---- devices that are lost ---- */
+/* ---- lost devices ---- */
 
 static struct {
   VkDevice device;
   VkQueue queue;
   atomic_bool is_lost;
-} devices[MAX_DEVICES]; /* made in one thread at a time: tests see to it */
+} devices[MAX_DEVICES]; /* created in one thread at a time; the tests ensure it */
 
 static atomic_bool *lost_flag(VkDevice device, VkQueue queue) {
   static atomic_bool none;
@@ -67,9 +67,9 @@ static atomic_bool *lost_flag(VkDevice device, VkQueue queue) {
   return &none;
 }
 
-/* ---- functions that are not just handed on ---- */
+/* ---- intercepted functions ---- */
 
-/* Of the real driver, looked up once each. */
+/* A function of the real driver, looked up once. */
 #define REAL(name) ((PFN_vk##name)real_of("vk" #name))
 static PFN_vkVoidFunction real_of(const char *name) {
   PFN_vkVoidFunction f = NULL;
@@ -129,7 +129,7 @@ static VKAPI_ATTR void VKAPI_CALL FreeMemory(VkDevice device, VkDeviceMemory mem
   REAL(FreeMemory)(device, memory, a);
 }
 
-/* Objects that come and go alike. */
+/* Objects whose creation and destruction have the same form. */
 #define OBJECTS                                                                       \
   OBJECT(Buffer, VkBuffer, VkBufferCreateInfo)                                        \
   OBJECT(Fence, VkFence, VkFenceCreateInfo)                                           \
@@ -184,7 +184,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice device, co
   return REAL(AllocateCommandBuffers)(device, info, out);
 }
 
-/* Calls that make nothing, and may yet be out of memory. */
+/* Calls that create nothing but may run out of memory. */
 #define CALLS                                                                                                  \
   CALL(BindBufferMemory, (VkDevice device, VkBuffer b, VkDeviceMemory m, VkDeviceSize at), (device, b, m, at)) \
   CALL(MapMemory,                                                                                              \
@@ -202,7 +202,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice device, co
 CALLS
 #undef CALL
 
-/* A binding beyond the limit would go unseen by a driver that can do more. */
+/* A driver with larger limits would not report a binding beyond the emulated one. */
 static VKAPI_ATTR void VKAPI_CALL UpdateDescriptorSets(VkDevice device, uint32_t n, const VkWriteDescriptorSet *writes,
                                                        uint32_t n_copies, const VkCopyDescriptorSet *copies) {
   for (uint32_t i = 0; is_minimum() && i < n; i++)
@@ -217,7 +217,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t n, con
   return atomic_load(is_lost) ? VK_ERROR_DEVICE_LOST : REAL(QueueSubmit)(queue, n, infos, fence);
 }
 
-/* What was submitted before is let through, so that the real driver can be taken down afterwards. */
+/* Waits for the work submitted before, so that the real driver can be shut down afterwards. */
 static bool loses_wait(VkDevice device) {
   atomic_bool *is_lost = lost_flag(device, NULL);
   if (is_nth(&n_waits, plan.lose_at_wait)) {
@@ -273,7 +273,7 @@ static VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceProperties2(VkPhysicalDevice 
   }
 }
 
-/* ---- finding functions ---- */
+/* ---- function lookup ---- */
 
 static PFN_vkVoidFunction own(const char *name);
 
@@ -309,7 +309,7 @@ static PFN_vkVoidFunction own(const char *name) {
   return NULL;
 }
 
-/* ---- what the loader calls ---- */
+/* ---- entry points for the loader ---- */
 
 typedef VkResult(VKAPI_PTR *negotiate_fn)(uint32_t *version);
 
