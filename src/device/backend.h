@@ -103,8 +103,9 @@ typedef struct rlx_program_desc { /* everything in it outlives the program */
 } rlx_program_desc;
 
 typedef struct rlx_run_args {
-  uint64_t draw;  /* number of the run, for random ops */
-  rlx_pool *pool; /* threads for devices that compute on the host; NULL: the calling thread only */
+  uint64_t draw;   /* number of the run, for random ops */
+  rlx_pool *pool;  /* threads for devices that compute on the host; NULL: the calling thread only */
+  bool is_awaited; /* the caller waits for the steps before it submits the program again */
   /* If any of the following is set, submit returns when the steps are done: */
   bool is_stoppable;    /* the calling thread's budget (base/budget.h) is polled between steps */
   rlx_cancel_fn cancel; /* polled as well, if not NULL */

@@ -75,6 +75,7 @@ rlx_status rlx_steps_run(rlx_executable *e, const rlx_step_visitor *visitor) {
               .i = e->now,
               .args = {.draw = draw,
                        .pool = e->session->threads,
+                       .is_awaited = true,
                        .is_stoppable = rlx_budget_is_watched(),
                        .cancel = w->cancel,
                        .cancel_user = w->user},

@@ -37,7 +37,8 @@ typedef struct vk_part {
 } vk_part;
 
 typedef enum vk_manner {
-  VK_PLAIN,   /* may be submitted again before it is done */
+  VK_AWAITED, /* is waited for before it is submitted again */
+  VK_PLAIN,   /* may be submitted again before it is done: drivers take longer over such a submission */
   VK_WATCHED, /* in smaller parts, between which the run can be stopped */
   VK_TIMED    /* with a timestamp before and after each step */
 } vk_manner;

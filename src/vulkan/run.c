@@ -84,7 +84,12 @@ static rlx_status read_times(rlx_program *p, const vk_recording *r, uint64_t sta
 static rlx_status submit_span(rlx_program *p, size_t first, size_t n, const rlx_run_args *args, bool is_timed) {
   const vk_recording *r;
   const bool is_plain = !is_timed && !is_watched(args);
-  rlx_status s = vk_program_record(p, first, n, is_timed ? VK_TIMED : is_plain ? VK_PLAIN : VK_WATCHED, &r);
+  rlx_status s = vk_program_record(p, first, n,
+                                   is_timed           ? VK_TIMED
+                                   : !is_plain        ? VK_WATCHED
+                                   : args->is_awaited ? VK_AWAITED
+                                                      : VK_PLAIN,
+                                   &r);
   if (s) return frame(p, s, first, first + n - 1);
   if (is_plain) return send_parts(p, r);
   const uint64_t start_ns = is_timed ? rlx_now_ns() : 0;
