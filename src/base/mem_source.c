@@ -34,7 +34,7 @@ static part parts[N_PARTS] = {
 atomic_size_t rlx_mem_pieces;
 static _Thread_local rlx_mem_source *current;
 
-/* Nobody is in the middle of a change when the process forks. */
+/* The list is not being changed while the process forks. */
 static void hold_parts(void) {
   for (size_t i = 0; i < N_PARTS; i++) pthread_mutex_lock(&parts[i].lock);
 }

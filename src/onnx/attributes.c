@@ -109,7 +109,7 @@ rlx_status onnx_check_attributes(const onnx_call *c) {
     if (!c->asked[i] && !is_harmless(c->node->op, name)) say(&said, name, NULL);
   }
   if (said.failed) s = RLX_FAIL(RLX_NO_MEMORY, "the names of attributes");
-  else if (said.n) s = RLX_FAIL(RLX_UNSUPPORTED, "nobody reads its attribute %s", said.v);
+  else if (said.n) s = RLX_FAIL(RLX_UNSUPPORTED, "its attribute %s is not read", said.v);
   rlx_str_deinit(&said);
   return s;
 }

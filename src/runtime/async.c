@@ -106,7 +106,11 @@ static void run_job(void *user) {
   rlx_executable *e = c->e;
   rlx_lock_adopt(&e->lock);
   rlx_session_begin(e->session, &e->budget, "rlx_run_async", 0, &e->watch);
-  complete(c, rlx_leave(e, rlx_run_prepared(e, c->outputs, c->n_outputs)));
+  e->is_job = true;
+  rlx_status s = rlx_run_prepared(e, c->outputs, c->n_outputs);
+  e->is_job = false;
+  rlx_states_end_job(e->states);
+  complete(c, rlx_leave(e, s));
 }
 
 /* ---- runs submitted to the device ---- */
@@ -191,6 +195,7 @@ static void finish_job(void *user) { finish(user); }
 static rlx_status try_to_submit(rlx_completion *c) {
   uint64_t bytes = 0;
   if (!rlx_steps_can_submit(c->e) || !rlx_feeds_can_submit(c->e) || rlx_budget_is_watched()) return RLX_OK;
+  if (rlx_states_have_jobs(c->e->states)) return RLX_OK; /* it would overtake them */
   rlx_status s = list_deliveries(c, &bytes);
   if (s == RLX_UNSUPPORTED) return RLX_OK;
   if (s) return s;
@@ -221,7 +226,12 @@ static rlx_status run_async(rlx_executable *e, const rlx_named_tensor *inputs, s
 /* Queues the run on the worker, if it needs one. The executable's lock is detached by now: it belongs to the run. */
 static rlx_status hand_over(rlx_completion *c) {
   c->job = (rlx_job){.run = c->is_submitted ? finish_job : run_job, .user = c};
-  return c->is_submitted && !c->done ? RLX_OK : rlx_worker_add(c->session->worker, &c->job);
+  if (c->is_submitted && !c->done) return RLX_OK;
+  rlx_states *st = c->is_submitted ? NULL : c->e->states;
+  if (st) rlx_states_begin_job(st);
+  rlx_status s = rlx_worker_add(c->session->worker, &c->job); /* from here on the run may be over */
+  if (s && st) rlx_states_end_job(st);
+  return s;
 }
 
 rlx_status rlx_run_async(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs, rlx_named_tensor *outputs,

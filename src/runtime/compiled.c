@@ -194,7 +194,7 @@ static rlx_status make_spans(rlx_compiled *c) {
   size_t count = 0;
   for (size_t i = 0; i < p->n_steps; i++) count += i == 0 || p->steps[i].host != p->steps[i - 1].host;
   c->spans = rlx_mem_calloc(count, sizeof *c->spans);
-  if (!c->spans) return RLX_FAIL(RLX_NO_MEMORY, "%zu stretches", count);
+  if (!c->spans) return RLX_FAIL(RLX_NO_MEMORY, "%zu spans", count);
   for (size_t i = 0; i < p->n_steps; i++) {
     if (i == 0 || p->steps[i].host != p->steps[i - 1].host)
       c->spans[c->n_spans++] = (rlx_span){.host = p->steps[i].host, .first = i, .program_first = c->n_device_steps};

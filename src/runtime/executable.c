@@ -21,12 +21,12 @@ rlx_status rlx_leave(rlx_executable *e, rlx_status s) {
   return s;
 }
 
-rlx_status rlx_look(const rlx_executable *e, const char *call) {
+rlx_status rlx_enter_nested(const rlx_executable *e, const char *call) {
   if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
   return rlx_lock_try_nested(&((rlx_executable *)(uintptr_t)e)->lock, call); /* only the lock changes */
 }
 
-void rlx_look_away(const rlx_executable *e) { rlx_lock_release(&((rlx_executable *)(uintptr_t)e)->lock); }
+void rlx_leave_nested(const rlx_executable *e) { rlx_lock_release(&((rlx_executable *)(uintptr_t)e)->lock); }
 
 /* ---- names ---- */
 
@@ -385,18 +385,18 @@ rlx_status rlx_executable_observe(rlx_executable *e, rlx_observe_fn fn, void *us
 /* ---- queries ---- */
 
 const rlx_graph *rlx_executable_graph(const rlx_executable *e) {
-  if (rlx_look(e, "rlx_executable_graph")) return NULL;
+  if (rlx_enter_nested(e, "rlx_executable_graph")) return NULL;
   const rlx_graph *g = e->compiled ? e->compiled->graph : NULL;
-  rlx_look_away(e);
+  rlx_leave_nested(e);
   return g;
 }
 
 rlx_node rlx_executable_node(const rlx_executable *e, rlx_node source) {
-  if (rlx_look(e, "rlx_executable_node")) return RLX_NONE;
+  if (rlx_enter_nested(e, "rlx_executable_node")) return RLX_NONE;
   rlx_node n = RLX_NONE;
   if (e->compiled && rlx_node_is_of(e->key.graph, source))
     n = rlx_node_of(e->compiled->graph, rlx_optimized_origin(e->compiled->optimized, (uint32_t)source));
-  rlx_look_away(e);
+  rlx_leave_nested(e);
   return n;
 }
 

@@ -51,6 +51,7 @@ struct rlx_executable {
   rlx_compile_key key; /* sizes: those fixed at compile time, -1 for the others */
   int64_t *sizes;      /* the inferred sizes */
   bool no_cache, plan_only, is_open;
+  bool is_job;      /* its current run is one of the session's worker (async.c) */
   rlx_leaf *leaves; /* sorted by node */
   size_t n_leaves;
   rlx_result *results; /* by output */
@@ -76,8 +77,8 @@ struct rlx_executable {
 rlx_status rlx_enter(rlx_executable *e, const char *call);
 rlx_status rlx_leave(rlx_executable *e, rlx_status s);
 /* Acquire and release the lock for a query. Callbacks of the executable's own run may query too. No budget is begun. */
-rlx_status rlx_look(const rlx_executable *e, const char *call);
-void rlx_look_away(const rlx_executable *e);
+rlx_status rlx_enter_nested(const rlx_executable *e, const char *call);
+void rlx_leave_nested(const rlx_executable *e);
 
 /* rlx_compile for programs that share one scratch: they never run at the same time, and every input is written before
  * each run. An input or output of one is lost once another runs; reading it then fails. */

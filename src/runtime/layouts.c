@@ -18,13 +18,13 @@ static bool is_weight(const rlx_graph *g, rlx_node n) {
 }
 
 /* Combines one reader's preference with those of the readers before it. */
-static void meet(uint32_t *layout, uint32_t preferred) {
+static void merge(uint32_t *layout, uint32_t preferred) {
   if (*layout == NOT_MET) *layout = preferred;
   else if (*layout != preferred) *layout = 0;
 }
 
 static rlx_status ask_readers(const rlx_graph *g, rlx_claims *claims, const uint32_t *uses, uint32_t *layout,
-                              uint32_t *yielding) {
+                              uint32_t *weak_layout) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
     bool reads_weight = false;
@@ -37,7 +37,7 @@ static rlx_status ask_readers(const rlx_graph *g, rlx_claims *claims, const uint
       if (n->in[i] && is_weight(g, n->in[i])) {
         bool firm = plain || i >= RLX_OP_MAX_INPUTS;
         bool weak = !firm && (claim->weak >> i & 1);
-        meet(weak ? &yielding[n->in[i]] : &layout[n->in[i]], firm ? 0 : claim->layout[i]);
+        merge(weak ? &weak_layout[n->in[i]] : &layout[n->in[i]], firm ? 0 : claim->layout[i]);
       }
   }
   return RLX_OK;
@@ -49,23 +49,23 @@ static bool is_known(const rlx_device *d, uint32_t layout, const rlx_type *type)
 
 rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, rlx_claims *claims, uint32_t **out) {
   uint32_t end = rlx_graph_end(g);
-  uint32_t *layout = rlx_mem_alloc(end * sizeof *layout), *yielding = rlx_mem_alloc(end * sizeof *yielding);
+  uint32_t *layout = rlx_mem_alloc(end * sizeof *layout), *weak_layout = rlx_mem_alloc(end * sizeof *weak_layout);
   uint32_t *uses = rlx_mem_calloc(end, sizeof *uses);
   *out = NULL;
   rlx_status s =
-    layout && yielding && uses ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the layouts of %u nodes", (unsigned)end);
+    layout && weak_layout && uses ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the layouts of %u nodes", (unsigned)end);
   if (!s) {
     rlx_graph_count_uses(g, uses);
-    for (rlx_node id = 0; id < end; id++) layout[id] = yielding[id] = NOT_MET;
+    for (rlx_node id = 0; id < end; id++) layout[id] = weak_layout[id] = NOT_MET;
     for (size_t i = 0; i < g->outputs.n; i++) layout[g->outputs.v[i].node] = 0;
-    s = ask_readers(g, claims, uses, layout, yielding);
+    s = ask_readers(g, claims, uses, layout, weak_layout);
   }
   for (rlx_node id = 0; id < end && !s; id++) {
-    if (layout[id] == NOT_MET) layout[id] = yielding[id];
+    if (layout[id] == NOT_MET) layout[id] = weak_layout[id];
     if (layout[id] == NOT_MET || (layout[id] && !is_known(d, layout[id], &rlx_graph_at(g, id)->type))) layout[id] = 0;
   }
   rlx_mem_free(uses);
-  rlx_mem_free(yielding);
+  rlx_mem_free(weak_layout);
   if (s) rlx_mem_free(layout);
   else *out = layout;
   return s;

@@ -129,7 +129,7 @@ void rlx_profile_text(const rlx_profile *p, bool json, rlx_str *out) {
   else
     rlx_str_add(
       out,
-      "%llu runs, %.3f us each\n  step   node op                       where     mean (us)   least (us)    most (us)      %%  type\n",
+      "%llu runs, %.3f us each\n  step   node op                       where     mean (us)     min (us)     max (us)      %%  type\n",
       (unsigned long long)p->runs, p->runs ? (double)total * 1e-3 / (double)p->runs : 0.0);
   for (size_t i = 0; i < p->n_steps && p->runs; i++) {
     if (json) json_row(p, c, i, out);

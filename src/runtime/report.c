@@ -27,9 +27,9 @@ rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory_info *out) 
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_executable_memory: out is NULL");
   rlx_memory_info info;
   RLX_TRY(RLX_SIZED_CLEAR("rlx_memory_info", out));
-  RLX_TRY(rlx_look(e, "rlx_executable_memory"));
+  RLX_TRY(rlx_enter_nested(e, "rlx_executable_memory"));
   rlx_status s = report_memory(e, &info);
-  rlx_look_away(e);
+  rlx_leave_nested(e);
   return s ? s : RLX_SIZED_WRITE("rlx_memory_info", &info, out);
 }
 
@@ -82,11 +82,11 @@ rlx_status rlx_executable_report(const rlx_executable *e, rlx_report_kind kind, 
   if ((unsigned)format > RLX_SVG) return RLX_FAIL(RLX_INVALID, "%s: there is no format %d", call, (int)format);
   if (format == RLX_SVG && !reports[kind].svg)
     return RLX_FAIL(RLX_UNSUPPORTED, "%s: only the plan can be drawn as SVG", call);
-  RLX_TRY(rlx_look(e, call));
+  RLX_TRY(rlx_enter_nested(e, call));
   rlx_str out = {0};
   rlx_status s = check_known(e, call);
   if (!s) s = reports[kind].fn(e, format, &out);
-  rlx_look_away(e);
+  rlx_leave_nested(e);
   if (!s) return rlx_str_take(&out, text);
   rlx_str_deinit(&out);
   return s;

@@ -166,6 +166,7 @@ static rlx_status prepare(rlx_executable *e) {
 }
 
 rlx_status rlx_run_begin(rlx_executable *e) {
+  if (!e->is_job) rlx_states_wait_for_jobs(e->states);
   RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
   rlx_instance_begin_reading(e->now);
   rlx_status s = prepare(e);

@@ -73,9 +73,49 @@ rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e) {
   return RLX_OK;
 }
 
+/* ---- runs in flight ---- */
+
+void rlx_states_begin_job(rlx_states *st) {
+  pthread_mutex_lock(&st->lock);
+  st->n_jobs++;
+  pthread_mutex_unlock(&st->lock);
+}
+
+void rlx_states_end_job(rlx_states *st) {
+  pthread_mutex_lock(&st->lock);
+  st->n_jobs--;
+  pthread_cond_broadcast(&st->job_ended);
+  pthread_mutex_unlock(&st->lock);
+}
+
+bool rlx_states_have_jobs(rlx_states *st) {
+  pthread_mutex_lock(&st->lock);
+  const bool any = st->n_jobs > 0;
+  pthread_mutex_unlock(&st->lock);
+  return any;
+}
+
+void rlx_states_wait_for_jobs(rlx_states *st) {
+  pthread_mutex_lock(&st->lock);
+  while (st->n_jobs > 0) {
+    pthread_mutex_unlock(&st->lock);
+    const bool helped = rlx_worker_run_next(st->session->worker); /* a callback of the worker would wait for itself */
+    pthread_mutex_lock(&st->lock);
+    if (!helped && st->n_jobs > 0) pthread_cond_wait(&st->job_ended, &st->lock);
+  }
+  pthread_mutex_unlock(&st->lock);
+}
+
+rlx_status rlx_states_settle(rlx_states *st) {
+  rlx_states_wait_for_jobs(st);
+  rlx_queue *q = rlx_session_queue(st->session);
+  return q->device->info.is_mapped ? rlx_queue_sync(q) : RLX_OK;
+}
+
 rlx_status rlx_states_zero(rlx_states *st) {
   if (!st) return RLX_FAIL(RLX_INVALID, "rlx_states_zero: the states are NULL");
   rlx_status s = rlx_session_check(st->session, "rlx_states_zero");
+  if (!s) s = rlx_states_settle(st);
   if (s) return s;
   pthread_mutex_lock(&st->lock);
   for (size_t i = 0; i < st->all.n && !s; i++) s = rlx_states_zero_one(st, st->all.v[i]);
@@ -87,6 +127,7 @@ static void states_free(rlx_states *st) {
   for (size_t i = 0; i < st->all.n; i++) entry_free(st, st->all.v[i]);
   rlx_array_deinit(&st->all);
   rlx_name_map_deinit(&st->names);
+  pthread_cond_destroy(&st->job_ended);
   pthread_mutex_destroy(&st->lock);
   rlx_session_release(st->session);
   rlx_mem_free(st);
@@ -118,6 +159,10 @@ rlx_status rlx_states_create(rlx_session *s, rlx_states **out) {
   rlx_mem_use(before);
   if (!st) return RLX_FAIL(RLX_NO_MEMORY, "states");
   rlx_status status = rlx_mutex_init(&st->lock, false);
+  if (!status && pthread_cond_init(&st->job_ended, NULL)) {
+    pthread_mutex_destroy(&st->lock);
+    status = RLX_FAIL(RLX_NO_MEMORY, "the system refused a condition variable");
+  }
   if (status) {
     rlx_mem_free(st);
     return status;

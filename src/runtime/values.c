@@ -97,6 +97,7 @@ static rlx_status write_input(rlx_executable *e, rlx_leaf *l, const rlx_tensor *
 
 static rlx_status state_at(const rlx_executable *e, const rlx_leaf *l, const rlx_type *type, rlx_bound *at) {
   rlx_state_entry *entry;
+  RLX_TRY(rlx_states_settle(e->states));
   RLX_TRY(rlx_states_get(e->states, l->name, type, &entry));
   *at = (rlx_bound){entry->block, 0, entry->bytes};
   return RLX_OK;
@@ -258,9 +259,9 @@ rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rl
   const char *call = "rlx_executable_describe";
   if (!out) return RLX_FAIL(RLX_INVALID, "%s: out is NULL", call);
   *out = (rlx_tensor){0};
-  RLX_TRY(rlx_look(e, call));
+  RLX_TRY(rlx_enter_nested(e, call));
   rlx_status s = describe(e, call, name, out);
-  rlx_look_away(e);
+  rlx_leave_nested(e);
   return s;
 }
 

@@ -292,6 +292,50 @@ ON_EACH_DEVICE(runs_of_a_session_are_in_order) {
   rlx_session_destroy(s);
 }
 
+static void read_state(rlx_executable *e, float *out) {
+  rlx_tensor t = {.dtype = RLX_F32, .data = out, .bytes = 4 * sizeof *out};
+  CHECK_OK(rlx_executable_read(e, "a", &t));
+}
+
+/* A run that is waited for, a read of the state and a zeroing come after runs in flight that share the state. */
+ON_EACH_DEVICE(later_calls_come_after_runs_in_flight) {
+  enum { RUNS = 5 };
+  rlx_session *s;
+  OPEN_SESSION(device, 1, &s);
+  rlx_graph *g;
+  rlx_states *states;
+  CHECK_OK(expr_graph("x: f32[4]; state a: f32[4]; at: i32[]", "%n = add(%a, %x); update(%a, %n, %at)", &g));
+  CHECK_OK(rlx_states_create(s, &states));
+  rlx_executable *e[RUNS];
+  for (int i = 0; i < RUNS; i++)
+    CHECK_OK(rlx_compile(s, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .states = states}, &e[i]));
+  rlx_graph_destroy(g);
+  float x[4] = {1, 2, 3, 4}, y[RUNS][4], found[4];
+  int32_t at = 0;
+  rlx_named_tensor in[] = {{"x", F32(x, 4)}, {"at", {.dtype = RLX_I32, .data = &at, .bytes = sizeof at}}};
+  rlx_completion *c[RUNS];
+  for (int round = 0; round < 20; round++) {
+    for (int i = 0; i < RUNS - 1; i++) {
+      rlx_named_tensor out = OUT(y[i], 4);
+      CHECK_OK(rlx_run_async(e[i], in, 2, &out, 1, NULL, &c[i]));
+    }
+    rlx_named_tensor last = OUT(y[RUNS - 1], 4);
+    if (round % 3 == 0) CHECK_OK(rlx_run(e[RUNS - 1], in, 2, &last, 1));
+    if (round % 3 == 0) CHECK(y[RUNS - 1][3] == 4 * RUNS);
+    if (round % 3 == 1) read_state(e[RUNS - 1], found);
+    if (round % 3 == 1) CHECK(found[3] == 4 * (RUNS - 1));
+    CHECK_OK(rlx_states_zero(states));
+    for (int i = 0; i < RUNS - 1; i++) {
+      CHECK_OK(rlx_completion_wait(c[i]));
+      CHECK(y[i][3] == (float)(4 * (i + 1)));
+      rlx_completion_destroy(c[i]);
+    }
+  }
+  for (int i = 0; i < RUNS; i++) rlx_executable_destroy(e[i]);
+  rlx_states_destroy(states);
+  rlx_session_destroy(s);
+}
+
 /* Bound outputs, feeds and new sizes behave as with rlx_run. */
 ON_EACH_DEVICE(bound_memory_feeds_and_sizes) {
   rlx_session *s;
