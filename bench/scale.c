@@ -244,7 +244,7 @@ int main(int argc, char **argv) {
   uint32_t sizes[MAX_SIZES];
   size_t n = parse_sizes(list, sizes);
   static result results[MAX_SIZES];
-  if (n == 0) return fprintf(stderr, "--sizes takes up to %d numbers from 16 on, found '%s'\n", MAX_SIZES, list), 2;
+  if (n == 0) return fprintf(stderr, "--sizes takes up to %d numbers from 16 on, got '%s'\n", MAX_SIZES, list), 2;
   for (size_t k = 0; k < big_graph_kinds_count; k++) {
     if (!is_named(kinds, big_graph_kinds[k].name)) continue;
     for (size_t i = 0; i < n; i++)

@@ -25,7 +25,7 @@ static int add_device(const cli_command *self, const cli_common *common, const c
     int64_t n;
     snprintf(text, sizeof text, "%.*s", (int)(bytes < 15 ? bytes : 15), list);
     if (!cli_to_number(text, 1, 1024, &n))
-      return cli_wrong(self, "-t takes numbers of threads such as 1,2, found '%s'", threads);
+      return cli_wrong(self, "-t takes numbers of threads such as 1,2, got '%s'", threads);
     code = add_setting(self, to, device, n);
     list += bytes;
     if (*list++ != ',') break;
@@ -41,7 +41,7 @@ int cli_settings_list(const cli_command *self, const cli_common *common, const c
   while (!code) {
     char device[128];
     size_t bytes = strcspn(list, ",");
-    if (!bytes) return cli_wrong(self, "--device takes names of devices such as cpu,null, found '%s'", common->device);
+    if (!bytes) return cli_wrong(self, "--device takes names of devices such as cpu,null, got '%s'", common->device);
     snprintf(device, sizeof device, "%.*s", (int)(bytes < 127 ? bytes : 127), list);
     code = add_device(self, common, threads, device, out);
     list += bytes;

@@ -230,10 +230,10 @@ static int bench(request *r) {
   if (r->common.json) r->format = "json";
   if (strcmp(r->format, "json") == 0) cli_json_expect();
   if (strcmp(r->format, "md") != 0 && strcmp(r->format, "json") != 0 && strcmp(r->format, "csv") != 0)
-    return cli_wrong(r->self, "-o takes md, json or csv, found '%s'", r->format);
+    return cli_wrong(r->self, "-o takes md, json or csv, got '%s'", r->format);
   if (r->words.n == 0) return cli_wrong(r->self, "expected a file, or 'ops'");
   bool is_ops = strcmp(r->words.v[0].value, "ops") == 0;
-  if (is_ops && r->words.n > 2) return cli_wrong(r->self, "expected one pattern, found %zu", r->words.n - 1);
+  if (is_ops && r->words.n > 2) return cli_wrong(r->self, "expected one pattern, got %zu", r->words.n - 1);
   int code = CLI_DONE;
   if (is_ops) code = bench_ops(r, r->words.n > 1 ? r->words.v[1].value : NULL);
   for (size_t i = 0; !is_ops && i < r->words.n && code != CLI_USAGE && !ferror(stdout); i++) {

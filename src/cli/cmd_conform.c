@@ -81,7 +81,7 @@ int cli_conform(const cli_command *self, int argc, char **argv) {
   };
   int code;
   if (cli_parse(self, argc, argv, options, 1, &common, &words, &code))
-    code = words.n ? cli_wrong(self, "expected no words, found '%s'", words.v[0].value) : conform(&common, pattern);
+    code = words.n ? cli_wrong(self, "expected no words, got '%s'", words.v[0].value) : conform(&common, pattern);
   cli_list_deinit(&words);
   return code;
 }

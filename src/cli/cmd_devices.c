@@ -87,7 +87,7 @@ int cli_devices(const cli_command *self, int argc, char **argv) {
   cli_list words = {0};
   int code;
   if (cli_parse(self, argc, argv, NULL, 0, &common, &words, &code))
-    code = words.n ? cli_wrong(self, "expected no words, found '%s'", words.v[0].value) : list(common.json);
+    code = words.n ? cli_wrong(self, "expected no words, got '%s'", words.v[0].value) : list(common.json);
   cli_list_deinit(&words);
   return code;
 }

@@ -100,7 +100,7 @@ static int run_job(job *j) {
 }
 
 static int run(const request *r) {
-  if (r->words.n != 1) return cli_wrong(r->self, "expected one file, found %zu", r->words.n);
+  if (r->words.n != 1) return cli_wrong(r->self, "expected one file, got %zu", r->words.n);
   job j = {.r = r};
   int code = run_job(&j);
   rlx_evaluator_destroy(j.evaluator);

@@ -79,7 +79,7 @@ static int plan(request *r) {
   if (r->csv.path) return cli_plan_csv(&r->common, &r->csv);
   if (r->csv.out || r->csv.capacity || r->csv.budget)
     return cli_wrong(r->self, "--%s goes with --csv", r->csv.out ? "out" : r->csv.capacity ? "capacity" : "budget");
-  if (r->words.n != 1) return cli_wrong(r->self, "expected one file, found %zu", r->words.n);
+  if (r->words.n != 1) return cli_wrong(r->self, "expected one file, got %zu", r->words.n);
   if (r->svg && cli_target_check("--svg", r->svg, &(cli_reads){r->words.v[0].value, &r->model.inputs}, true))
     return CLI_FAILED;
   if (cli_is_weight_file(r->words.v[0].value)) return plan_lm(r);

@@ -65,7 +65,7 @@ static int run_task(const cli_task *t, cli_model *m, cli_engine *e) {
 
 static int run_parsed(const cli_task *t) {
   int code;
-  if (t->words.n != 1) return cli_wrong(t->self, "expected one file, found %zu", t->words.n);
+  if (t->words.n != 1) return cli_wrong(t->self, "expected one file, got %zu", t->words.n);
   if (t->check && !t->check(t, &code)) return code;
   cli_model m = {0};
   cli_engine e = {0};

@@ -130,7 +130,7 @@ static int list_templates(bool json) {
 
 static int run(request *r) {
   if (r->list) return list_templates(r->common.json);
-  if (r->words.n != 1) return cli_wrong(r->self, "expected one model, found %zu", r->words.n);
+  if (r->words.n != 1) return cli_wrong(r->self, "expected one model, got %zu", r->words.n);
   rlx_lm *lm;
   conversation c = {.is_kept = r->common.json};
   int code = cli_lm_open(&r->common, &r->lm, r->words.v[0].value, &lm);

@@ -112,7 +112,7 @@ static int report_types(const cli_command *self, const char *found) {
     size_t n = strlen(names);
     snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", info->name);
   }
-  return cli_wrong(self, "--type takes one of %s; found '%.100s'", names, found);
+  return cli_wrong(self, "--type takes one of %s; got '%.100s'", names, found);
 }
 
 int cli_convert(const cli_command *self, int argc, char **argv) {
@@ -124,7 +124,7 @@ int cli_convert(const cli_command *self, int argc, char **argv) {
     {"--pure", NULL, "all matrices alike, also those that suffer most", CLI_FLAG, &r.pure, 0, 0},
   };
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
-    if (r.words.n != 2) code = cli_wrong(self, "expected two files, found %zu", r.words.n);
+    if (r.words.n != 2) code = cli_wrong(self, "expected two files, got %zu", r.words.n);
     else if (r.type && rlx_dtype_from_name(r.type) == RLX_DTYPE_UNKNOWN) code = report_types(self, r.type);
     else code = convert(&r);
   }

@@ -90,7 +90,7 @@ static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t byt
 }
 
 static int run(request *r) {
-  if (r->words.n != 1) return cli_wrong(r->self, "expected one model, found %zu", r->words.n);
+  if (r->words.n != 1) return cli_wrong(r->self, "expected one model, got %zu", r->words.n);
   if (!r->lm.dry_run && !r->prompt == !r->file) return cli_wrong(r->self, "expected a prompt: -p TEXT or -f FILE");
   if (r->save && cli_target_check("--save", r->save, &(cli_reads){r->words.v[0].value, NULL}, false)) return CLI_FAILED;
   char *text = NULL;

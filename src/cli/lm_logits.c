@@ -25,7 +25,7 @@ static int read_tokens(const request *r, int32_t **ids, size_t *n) {
     int64_t id;
     snprintf(text, sizeof text, "%.*s", (int)(bytes < 15 ? bytes : 15), at);
     if (bytes > 15 || !cli_to_number(text, 0, INT32_MAX, &id))
-      return cli_wrong(r->self, "--tokens takes numbers such as 1,2,3, found '%.60s'", r->tokens);
+      return cli_wrong(r->self, "--tokens takes numbers such as 1,2,3, got '%.60s'", r->tokens);
     (*ids)[(*n)++] = (int32_t)id;
     at += bytes;
     if (*at++ != ',') return CLI_DONE;
@@ -52,7 +52,7 @@ static int write_logits(const request *r, rlx_lm *lm, const int32_t *ids, size_t
 }
 
 static int run(const request *r) {
-  if (r->words.n != 1) return cli_wrong(r->self, "expected one model, found %zu", r->words.n);
+  if (r->words.n != 1) return cli_wrong(r->self, "expected one model, got %zu", r->words.n);
   if (!r->tokens) return cli_wrong(r->self, "--tokens is missing: which?");
   if (!r->out) return cli_wrong(r->self, "--out is missing: where should the array go?");
   if (cli_target_check("--out", r->out, &(cli_reads){r->words.v[0].value, NULL}, false)) return CLI_FAILED;

@@ -56,7 +56,7 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
   *out = NULL;
   cli_bar bar;
   rlx_dtype cache = options->cache ? rlx_dtype_from_name(options->cache) : RLX_F16;
-  if (cache != RLX_F16 && cache != RLX_F32) return cli_fail("--cache takes f32 or f16, found '%s'", options->cache);
+  if (cache != RLX_F16 && cache != RLX_F32) return cli_fail("--cache takes f32 or f16, got '%s'", options->cache);
   rlx_session *session;
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &session)) return CLI_FAILED;
   rlx_lm_desc d = {RLX_LM_DESC_INIT,

@@ -128,7 +128,7 @@ int cli_perplexity(const cli_command *self, int argc, char **argv) {
   size_t bytes;
   int code;
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
-    if (r.words.n != 2) code = cli_wrong(self, "expected a model and a text, found %zu words", r.words.n);
+    if (r.words.n != 2) code = cli_wrong(self, "expected a model and a text, got %zu words", r.words.n);
     else code = cli_read_bytes(r.words.v[1].value, MAX_TEXT, &text, &bytes);
     if (!code) code = cli_lm_open(&r.common, &r.lm, r.words.v[0].value, &lm);
     if (lm && !code) {

@@ -120,7 +120,7 @@ static int read_ids(char *text, int32_t *ids, size_t *n) {
   *n = 0;
   for (char *word = strtok(text, " \t\r\n\v\f,[]"); word; word = strtok(NULL, " \t\r\n\v\f,[]")) {
     int64_t id;
-    if (!cli_to_number(word, 0, INT32_MAX, &id)) return cli_fail("standard input: expected ids, found '%.100s'", word);
+    if (!cli_to_number(word, 0, INT32_MAX, &id)) return cli_fail("standard input: expected ids, got '%.100s'", word);
     ids[(*n)++] = (int32_t)id;
   }
   return CLI_DONE;
@@ -180,7 +180,7 @@ int cli_tokenize(const cli_command *self, int argc, char **argv) {
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &o.common, &o.words, &code))
     code = o.chat && (o.no_special || o.decode) ? cli_wrong(self, "--chat goes with neither --no-special nor --decode")
            : o.words.n == 1                     ? run(&o)
-                                                : cli_wrong(self, "expected one file, found %zu", o.words.n);
+                                                : cli_wrong(self, "expected one file, got %zu", o.words.n);
   cli_list_deinit(&o.words);
   return code;
 }

@@ -71,7 +71,7 @@ int cli_read_file(const char *path, char **text) {
   if (!memchr(*text, 0, bytes)) return CLI_DONE;
   free(*text);
   *text = NULL;
-  return cli_fail("%s: expected text, found a zero byte", path);
+  return cli_fail("%s: expected text, got a zero byte", path);
 }
 
 /* Writes directly into a pipe or a device. */

@@ -197,7 +197,7 @@ static int report_unknown(const char *name) {
 /* rlx help, rlx help COMMAND */
 static int run_help(int argc, char **argv) {
   if (argc > 3) {
-    cli_fail("help takes one command, found %d; 'rlx help' lists them", argc - 2);
+    cli_fail("help takes one command, got %d; 'rlx help' lists them", argc - 2);
     return CLI_USAGE;
   }
   const cli_command *command = argc == 3 ? find_command(argv[2]) : NULL;

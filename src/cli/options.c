@@ -63,7 +63,7 @@ static int store_pair(const parse *p, const cli_option *o, char *text) {
   int64_t number;
   bool ok = equals && equals != text && equals[1];
   if (ok && o->max) ok = cli_to_number(equals + 1, o->min, o->max, &number);
-  if (!ok) return cli_wrong(p->command, "%s takes %s, found '%s'", o->name, o->value, text);
+  if (!ok) return cli_wrong(p->command, "%s takes %s, got '%s'", o->name, o->value, text);
   *equals = '\0';
   for (size_t i = 0; i < list->n; i++)
     if (strcmp(list->v[i].name, text) == 0) return cli_wrong(p->command, "%s gives '%s' twice", o->name, text);
@@ -95,16 +95,16 @@ static int store(const parse *p, const cli_option *o, char *value) {
     case CLI_TEXTS: return append(o->target, (cli_word){NULL, value}) ? CLI_DONE : cli_fail("out of memory");
     case CLI_REAL:
       if (!to_real(value, (double)o->min, (double)o->max, o->target))
-        return cli_wrong(p->command, "%s takes a number from %" PRId64 " to %" PRId64 ", found '%s'", o->name, o->min,
+        return cli_wrong(p->command, "%s takes a number from %" PRId64 " to %" PRId64 ", got '%s'", o->name, o->min,
                          o->max, value);
       break;
     case CLI_BYTES:
       if (!to_bytes(value, o->target))
-        return cli_wrong(p->command, "%s takes bytes, such as 500000000, 512M or 2G, found '%s'", o->name, value);
+        return cli_wrong(p->command, "%s takes bytes, such as 500000000, 512M or 2G, got '%s'", o->name, value);
       break;
     case CLI_NUMBER:
       if (!cli_to_number(value, o->min, o->max, o->target))
-        return cli_wrong(p->command, "%s takes a whole number from %" PRId64 " to %" PRId64 ", found '%s'", o->name,
+        return cli_wrong(p->command, "%s takes a whole number from %" PRId64 " to %" PRId64 ", got '%s'", o->name,
                          o->min, o->max, value);
       break;
   }

@@ -72,7 +72,7 @@ int cli_target_check_file(const char *where, const char *path, const cli_reads *
 }
 
 int cli_target_check(const char *option, const char *path, const cli_reads *reads, bool may_be_special) {
-  if (!*path) return cli_fail("%s: expected the name of a file, found ''", option);
+  if (!*path) return cli_fail("%s: expected the name of a file, got ''", option);
   if (cli_target_check_file(option, path, reads, may_be_special)) return CLI_FAILED;
   return may_be_special && access(path, F_OK) == 0 ? CLI_DONE : check_parent(option, path);
 }

@@ -105,7 +105,7 @@ static rlx_status pick_isa(const char *variant, cpu_isa *out) {
     size_t n = strlen(list);
     snprintf(list + n, sizeof list - n, " %s", cpu_isa_name((cpu_isa)i));
   }
-  return RLX_FAIL(RLX_NOT_FOUND, "cpu: expected one of the instruction sets of this machine (%s), found '%.100s'",
+  return RLX_FAIL(RLX_NOT_FOUND, "cpu: expected one of the instruction sets of this machine (%s), got '%.100s'",
                   list + 1, variant);
 }
 

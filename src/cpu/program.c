@@ -70,7 +70,7 @@ static rlx_status resolve(const rlx_bound *w, const char *what, uint32_t i, void
 
 static rlx_status bind_windows(rlx_program *p, const rlx_bound_step *b, cpu_step *s) {
   if (b->n_out != 1 || !b->out[0].block)
-    return RLX_FAIL(RLX_INVALID, "expected one window to write to, found %u", (unsigned)b->n_out);
+    return RLX_FAIL(RLX_INVALID, "expected one window to write to, got %u", (unsigned)b->n_out);
   void **in = rlx_bump_array(&p->memory, void *, (size_t)b->n_in + 1);
   if (!in) return RLX_FAIL(RLX_NO_MEMORY, "%u windows", (unsigned)b->n_in);
   for (uint32_t i = 0; i < b->n_in; i++) RLX_TRY(resolve(&b->in[i], "input", i, &in[i]));
@@ -94,7 +94,7 @@ static rlx_status bind_copy(const rlx_bound_step *b, cpu_step *s) {
 static rlx_status check_sizes(const rlx_program *p, const rlx_bound_step *b, const cpu_step *s, const cpu_device *d) {
   const rlx_node_rec *n = s->call.node;
   if (b->n_in != n->n_in)
-    return RLX_FAIL(RLX_INVALID, "expected %u inputs, found %u", (unsigned)n->n_in, (unsigned)b->n_in);
+    return RLX_FAIL(RLX_INVALID, "expected %u inputs, got %u", (unsigned)n->n_in, (unsigned)b->n_in);
   for (uint32_t i = 0; i <= n->n_in; i++) {
     if (i < n->n_in && !n->in[i]) continue;
     const rlx_type *t = i < n->n_in ? &rlx_graph_at(p->graph, n->in[i])->type : &n->type;
@@ -107,7 +107,7 @@ static rlx_status check_sizes(const rlx_program *p, const rlx_bound_step *b, con
       return RLX_FAIL(RLX_INVALID, "input %u: layout %u is unknown", (unsigned)i, (unsigned)layout);
     const rlx_bound *w = i < n->n_in ? &b->in[i] : &b->out[0];
     if (!w->block || w->bytes < bytes)
-      return RLX_FAIL(RLX_INVALID, "window %u: expected %zu bytes, found %llu", (unsigned)i, bytes,
+      return RLX_FAIL(RLX_INVALID, "window %u: expected %zu bytes, got %llu", (unsigned)i, bytes,
                       (unsigned long long)(w->block ? w->bytes : 0));
   }
   return RLX_OK;

@@ -46,7 +46,7 @@ rlx_status rlx_bound_check(rlx_device *d, const rlx_bound *at, const rlx_type *t
 static rlx_status check_host(const rlx_type *type, const void *data, size_t count) {
   size_t expected = rlx_dims_count(&type->shape);
   if (count != expected)
-    return RLX_FAIL(RLX_INVALID, "%s%s has %zu elements, found %zu", rlx_dtype_name(type->dtype),
+    return RLX_FAIL(RLX_INVALID, "%s%s has %zu elements, got %zu", rlx_dtype_name(type->dtype),
                     RLX_DIMS_TEXT(type->shape), expected, count);
   if (!data && count) return RLX_FAIL(RLX_INVALID, "%zu elements are expected, but the data is NULL", count);
   return RLX_OK;

@@ -41,7 +41,7 @@ rlx_status rlx_claim_check(const rlx_bound_step *b) {
   if (!c || !c->native) return RLX_FAIL(RLX_UNSUPPORTED, "%s", c && c->why ? c->why : "it has not been claimed");
   const uint64_t found = b->work.block ? b->work.bytes : 0;
   if (c->work_bytes <= found) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, found %llu", (unsigned long long)c->work_bytes,
+  return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, got %llu", (unsigned long long)c->work_bytes,
                   (unsigned long long)found);
 }
 

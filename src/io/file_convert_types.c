@@ -57,7 +57,7 @@ rlx_status convert_types_init(convert_types *c, const convert_source *source, co
   c->type = rlx_dtype_from_name(o->type);
   if (c->type == RLX_DTYPE_UNKNOWN) return RLX_FAIL(RLX_INVALID, "there is no type '%.32s'", o->type);
   if (!rlx_quant_can_encode(c->type) && !(rlx_dtype_is_float(c->type) && c->type != RLX_F64))
-    return RLX_FAIL(RLX_INVALID, "expected f32, f16, bf16 or a block type, found %s", o->type);
+    return RLX_FAIL(RLX_INVALID, "expected f32, f16, bf16 or a block type, got %s", o->type);
   return to_gguf ? gguf_tensor_code(c->type, &code) : safetensors_name(c->type, &plain);
 }
 

@@ -94,10 +94,9 @@ static rlx_status no_memory(void) { return RLX_FAIL(RLX_NO_MEMORY, "no memory fo
 static rlx_status add_entry(index *x, const json_t *key, const json_t *file) {
   const char *tensor = json_string_value(key), *name = json_string_value(file);
   RLX_TRY(file_check_name("a tensor's name", tensor, json_string_length(key)));
-  if (!name)
-    return RLX_FAIL(RLX_INVALID, "tensor '%s': expected a file's name, found %s", tensor, json_kind_name(file));
+  if (!name) return RLX_FAIL(RLX_INVALID, "tensor '%s': expected a file's name, got %s", tensor, json_kind_name(file));
   if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strlen(name) > 255)
-    return RLX_FAIL(RLX_INVALID, "tensor '%s': expected the plain name of a file beside the index, found '%.100s'",
+    return RLX_FAIL(RLX_INVALID, "tensor '%s': expected the plain name of a file beside the index, got '%.100s'",
                     tensor, name);
   if (x->entries.n == FILE_MAX_TENSORS)
     return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d tensors", FILE_MAX_TENSORS);

@@ -117,7 +117,7 @@ static rlx_status parse_type(reader *r, gguf_type *out) {
   *out = GGUF_U8;
   RLX_TRY(take(r, 4, "a value's type", &type));
   if (type >= GGUF_TYPES)
-    return RLX_FAIL(RLX_INVALID, "expected a value type below %d, found %" PRIu64 " at byte %zu", GGUF_TYPES, type,
+    return RLX_FAIL(RLX_INVALID, "expected a value type below %d, got %" PRIu64 " at byte %zu", GGUF_TYPES, type,
                     r->at - 4);
   *out = (gguf_type)type;
   return RLX_OK;
@@ -128,7 +128,7 @@ static rlx_status parse_numbers(reader *r, gguf_type type, size_t n) {
   RLX_TRY(need(r, bytes, "a value"));
   for (size_t i = 0; type == GGUF_BOOL && i < n; i++)
     if (r->head[r->at + i] > 1)
-      return RLX_FAIL(RLX_INVALID, "expected a bool, 0 or 1, found %u at byte %zu", (unsigned)r->head[r->at + i],
+      return RLX_FAIL(RLX_INVALID, "expected a bool, 0 or 1, got %u at byte %zu", (unsigned)r->head[r->at + i],
                       r->at + i);
   r->at += bytes;
   return RLX_OK;
@@ -150,10 +150,10 @@ static rlx_status parse_lists(reader *r, size_t n, int depth) {
   gguf_lists *all = r->lists;
   size_t first = all->list.n;
   if (depth + 1 == FILE_MAX_DEPTH)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected lists nested at most %d deep, found more at byte %zu", FILE_MAX_DEPTH,
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected lists nested at most %d deep, got more at byte %zu", FILE_MAX_DEPTH,
                     r->at);
   if (n > FILE_MAX_LISTS - first)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d lists, found more at byte %zu", FILE_MAX_LISTS, r->at);
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d lists, got more at byte %zu", FILE_MAX_LISTS, r->at);
   if (!rlx_array_reserve(&all->list, n)) return no_memory();
   all->list.n += n;
   for (size_t i = 0; i < n; i++) RLX_TRY(parse_list(r, first + i, depth + 1));
@@ -202,11 +202,11 @@ static rlx_status parse_metas(reader *r, uint64_t n) {
 static rlx_status parse_shape(reader *r, rlx_dims *shape) {
   uint64_t n, size;
   RLX_TRY(take(r, 4, "the number of sizes", &n));
-  if (n < 1 || n > 4) return RLX_FAIL(RLX_INVALID, "expected 1 to 4 sizes, found %" PRIu64, n);
+  if (n < 1 || n > 4) return RLX_FAIL(RLX_INVALID, "expected 1 to 4 sizes, got %" PRIu64, n);
   shape->n = (int32_t)n;
   for (int i = shape->n - 1; i >= 0; i--) { /* the first size in the file is the fastest axis */
     RLX_TRY(take(r, 8, "a size", &size));
-    if (size < 1 || size > INT64_MAX) return RLX_FAIL(RLX_INVALID, "expected sizes from 1 on, found %" PRIu64, size);
+    if (size < 1 || size > INT64_MAX) return RLX_FAIL(RLX_INVALID, "expected sizes from 1 on, got %" PRIu64, size);
     shape->v[i] = (int64_t)size;
   }
   return RLX_OK;
@@ -291,9 +291,9 @@ static rlx_status parse_header(reader *r, uint64_t *n_tensors, uint64_t *n_metas
   if (memcmp(r->head, "GGUF", 4) != 0) return RLX_FAIL(RLX_INVALID, "expected a GGUF: its first bytes are not 'GGUF'");
   RLX_TRY(take(r, 4, "the version", &version));
   if (version != 0 && (version & 0xffff) == 0)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected a little-endian GGUF, found a big-endian one");
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected a little-endian GGUF, got a big-endian one");
   if (version != 2 && version != 3)
-    return RLX_FAIL(version == 0 ? RLX_INVALID : RLX_UNSUPPORTED, "expected version 2 or 3 of GGUF, found %" PRIu64,
+    return RLX_FAIL(version == 0 ? RLX_INVALID : RLX_UNSUPPORTED, "expected version 2 or 3 of GGUF, got %" PRIu64,
                     version);
   snprintf(r->f->format, sizeof r->f->format, "GGUF v%u", (unsigned)version);
   RLX_TRY(take(r, 8, "the number of tensors", n_tensors));
@@ -328,10 +328,10 @@ static rlx_status read_alignment(const reader *r, uint32_t *out) {
   *out = GGUF_ALIGNMENT;
   if (!m) return RLX_OK;
   if (m->type != GGUF_U32)
-    return RLX_FAIL(RLX_INVALID, "expected a u32 for general.alignment, found %s", gguf_type_name(m->type));
+    return RLX_FAIL(RLX_INVALID, "expected a u32 for general.alignment, got %s", gguf_type_name(m->type));
   *out = (uint32_t)gguf_load(m->value, 4);
   if (*out < 8 || *out > GGUF_MAX_ALIGNMENT || (*out & (*out - 1)))
-    return RLX_FAIL(RLX_INVALID, "expected a power of two from 8 to %d for general.alignment, found %u",
+    return RLX_FAIL(RLX_INVALID, "expected a power of two from 8 to %d for general.alignment, got %u",
                     GGUF_MAX_ALIGNMENT, (unsigned)*out);
   return RLX_OK;
 }

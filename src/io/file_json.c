@@ -97,8 +97,8 @@ json_walk json_walk_begin(json_text object, const char *whole) {
 
 static rlx_status expected(const json_walk *w, const char *what) {
   if (w->at == w->end)
-    return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: expected %s, found the end", (size_t)(w->at - w->start), what);
-  return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: expected %s, found byte 0x%02x", (size_t)(w->at - w->start), what,
+    return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: expected %s, got the end", (size_t)(w->at - w->start), what);
+  return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: expected %s, got byte 0x%02x", (size_t)(w->at - w->start), what,
                   (unsigned)(unsigned char)*w->at);
 }
 

@@ -19,22 +19,22 @@
 /* ---- One tensor ---------------------------------------------------------------------------------------------- */
 
 static rlx_status parse_dtype(const json_t *v, rlx_dtype *out) {
-  if (!json_is_string(v)) return RLX_FAIL(RLX_INVALID, "expected a string for dtype, found %s", json_kind_name(v));
+  if (!json_is_string(v)) return RLX_FAIL(RLX_INVALID, "expected a string for dtype, got %s", json_kind_name(v));
   return safetensors_type(json_string_value(v), out);
 }
 
 static rlx_status parse_shape(const json_t *v, rlx_dims *out) {
-  if (!json_is_array(v)) return RLX_FAIL(RLX_INVALID, "expected a list for shape, found %s", json_kind_name(v));
+  if (!json_is_array(v)) return RLX_FAIL(RLX_INVALID, "expected a list for shape, got %s", json_kind_name(v));
   if (json_array_size(v) > RLX_MAX_RANK)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d sizes in the shape, found %zu", RLX_MAX_RANK,
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d sizes in the shape, got %zu", RLX_MAX_RANK,
                     json_array_size(v));
   out->n = (int32_t)json_array_size(v);
   for (int i = 0; i < out->n; i++) {
     const json_t *size = json_array_get(v, (size_t)i);
     if (!json_is_integer(size))
-      return RLX_FAIL(RLX_INVALID, "expected whole numbers in the shape, found %s", json_kind_name(size));
+      return RLX_FAIL(RLX_INVALID, "expected whole numbers in the shape, got %s", json_kind_name(size));
     out->v[i] = json_integer_value(size);
-    if (out->v[i] < 0) return RLX_FAIL(RLX_INVALID, "expected sizes from 0 on in the shape, found %" PRId64, out->v[i]);
+    if (out->v[i] < 0) return RLX_FAIL(RLX_INVALID, "expected sizes from 0 on in the shape, got %" PRId64, out->v[i]);
   }
   return RLX_OK;
 }
@@ -42,10 +42,10 @@ static rlx_status parse_shape(const json_t *v, rlx_dims *out) {
 /* Parses the begin and end of its bytes, relative to the data. */
 static rlx_status parse_offsets(const json_t *v, uint64_t data_bytes, rlx_file_tensor *t) {
   if (!json_is_array(v) || json_array_size(v) != 2)
-    return RLX_FAIL(RLX_INVALID, "expected two data_offsets, found %s of %zu", json_kind_name(v), json_array_size(v));
+    return RLX_FAIL(RLX_INVALID, "expected two data_offsets, got %s of %zu", json_kind_name(v), json_array_size(v));
   const json_t *a = json_array_get(v, 0), *b = json_array_get(v, 1);
   if (!json_is_integer(a) || !json_is_integer(b))
-    return RLX_FAIL(RLX_INVALID, "expected whole numbers for data_offsets, found %s and %s", json_kind_name(a),
+    return RLX_FAIL(RLX_INVALID, "expected whole numbers for data_offsets, got %s and %s", json_kind_name(a),
                     json_kind_name(b));
   int64_t from = json_integer_value(a), to = json_integer_value(b);
   if (from < 0 || to < from)
@@ -62,7 +62,7 @@ static rlx_status parse_offsets(const json_t *v, uint64_t data_bytes, rlx_file_t
 }
 
 static rlx_status parse_tensor(const json_t *v, uint64_t data_bytes, rlx_file_tensor *t) {
-  if (!json_is_object(v)) return RLX_FAIL(RLX_INVALID, "expected an object, found %s", json_kind_name(v));
+  if (!json_is_object(v)) return RLX_FAIL(RLX_INVALID, "expected an object, got %s", json_kind_name(v));
   RLX_TRY(parse_dtype(json_object_get(v, "dtype"), &t->dtype));
   t->type = rlx_dtype_describe(t->dtype)->name;
   RLX_TRY(parse_shape(json_object_get(v, "shape"), &t->shape));
@@ -96,7 +96,7 @@ static rlx_status add_meta(rlx_file *f, uint32_t part, const json_t *key, json_t
   RLX_TRY(json_load_text(text, whole, &v));
   rlx_status s = RLX_OK;
   if (!json_is_string(v))
-    s = RLX_FAIL(RLX_INVALID, "__metadata__ '%s': expected a string, found %s", name, json_kind_name(v));
+    s = RLX_FAIL(RLX_INVALID, "__metadata__ '%s': expected a string, got %s", name, json_kind_name(v));
   else if (part == 0) /* the other parts repeat it */
     s = file_add_text(f, name, json_string_value(v), json_string_length(v));
   json_decref(v);
@@ -159,7 +159,7 @@ static rlx_status read_header(const rlx_file *f, uint32_t part, char **out, size
   const file_part *p = &f->parts.v[part];
   *out = NULL;
   if (p->bytes < sizeof size)
-    return RLX_FAIL(RLX_INVALID, "expected 8 bytes of header size, found a file of %zu bytes", p->bytes);
+    return RLX_FAIL(RLX_INVALID, "expected 8 bytes of header size, got a file of %zu bytes", p->bytes);
   RLX_TRY(file_read_part(f, part, 0, size, sizeof size));
   uint64_t n = gguf_load(size, 8);
   if (n < 2) return RLX_FAIL(RLX_INVALID, "a header of %" PRIu64 " bytes cannot hold '{}'", n);

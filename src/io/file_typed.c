@@ -70,7 +70,7 @@ static rlx_status add_value(rlx_str *s, gguf_type type, json_text text) {
   RLX_TRY(json_load_text(text, text.v, &v));
   rlx_status status = to_value(v, type, &m)
                         ? gguf_add_value(s, type, &m)
-                        : RLX_FAIL(RLX_INVALID, "expected a %s, found %s", gguf_type_name(type), json_kind_name(v));
+                        : RLX_FAIL(RLX_INVALID, "expected a %s, got %s", gguf_type_name(type), json_kind_name(v));
   json_decref(v);
   return status;
 }
@@ -120,7 +120,7 @@ static rlx_status add_member(typed *t, const json_t *key, json_text value) {
   if (i == f->metas.n) return RLX_OK; /* the key does not exist */
   RLX_TRY(json_load_text(value, value.v, &type));
   rlx_status s = json_is_string(type) ? add_typed(t, i, json_string_value(type))
-                                      : RLX_FAIL(RLX_INVALID, "expected a type's name, found %s", json_kind_name(type));
+                                      : RLX_FAIL(RLX_INVALID, "expected a type's name, got %s", json_kind_name(type));
   json_decref(type);
   return s ? rlx_fail_frame(s, "the metadata '%s'", name) : RLX_OK;
 }

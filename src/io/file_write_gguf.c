@@ -141,7 +141,7 @@ static rlx_status add_meta(rlx_file_writer *w, const rlx_meta *m) {
 static rlx_status check_tensor(const rlx_file_tensor *t) {
   uint32_t code;
   RLX_TRY(gguf_tensor_code(t->dtype, &code));
-  if (t->shape.n > 4) return RLX_FAIL(RLX_UNSUPPORTED, "GGUF has at most 4 axes, found %d", (int)t->shape.n);
+  if (t->shape.n > 4) return RLX_FAIL(RLX_UNSUPPORTED, "GGUF has at most 4 axes, got %d", (int)t->shape.n);
   for (int i = 0; i < t->shape.n; i++)
     if (t->shape.v[i] == 0) return RLX_FAIL(RLX_UNSUPPORTED, "GGUF has no tensors without elements");
   return RLX_OK;

@@ -65,15 +65,15 @@ static bool accept_string(cursor *c, char *out, size_t cap) {
 
 static rlx_status parse_descr(cursor *c, header *h) {
   char text[32];
-  if (accept(c, "[")) return RLX_FAIL(RLX_UNSUPPORTED, "expected an array of plain numbers, found a structured one");
+  if (accept(c, "[")) return RLX_FAIL(RLX_UNSUPPORTED, "expected an array of plain numbers, got a structured one");
   if (!accept_string(c, text, sizeof text)) return RLX_FAIL(RLX_INVALID, "expected a type such as '<f4' for descr");
   for (int d = 0; *text && d < RLX_DTYPE_COUNT; d++) {
     if (!is_descr(text, rlx_type_get((rlx_dtype)d))) continue;
     h->dtype = (rlx_dtype)d;
     return RLX_OK;
   }
-  if (text[0] == '>') return RLX_FAIL(RLX_UNSUPPORTED, "expected little-endian numbers, found '%s'", text);
-  return RLX_FAIL(RLX_UNSUPPORTED, "expected a type of f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 c8 V2, found '%s'", text);
+  if (text[0] == '>') return RLX_FAIL(RLX_UNSUPPORTED, "expected little-endian numbers, got '%s'", text);
+  return RLX_FAIL(RLX_UNSUPPORTED, "expected a type of f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 c8 V2, got '%s'", text);
 }
 
 static rlx_status parse_order(cursor *c, header *h) {
@@ -117,8 +117,7 @@ static rlx_status parse_entry(cursor *c, bool seen[N_KEYS], header *h) {
   if (!accept_string(c, key, sizeof key)) return RLX_FAIL(RLX_INVALID, "expected a key or '}' in the header");
   size_t i = 0;
   while (i < N_KEYS && strcmp(key, keys[i].name) != 0) i++;
-  if (i == N_KEYS)
-    return RLX_FAIL(RLX_INVALID, "expected descr, fortran_order and shape in the header, found '%s'", key);
+  if (i == N_KEYS) return RLX_FAIL(RLX_INVALID, "expected descr, fortran_order and shape in the header, got '%s'", key);
   if (seen[i]) return RLX_FAIL(RLX_INVALID, "the header has '%s' twice", key);
   if (!accept(c, ":")) return RLX_FAIL(RLX_INVALID, "expected ':' after '%s' in the header", key);
   seen[i] = true;
@@ -163,14 +162,14 @@ static rlx_status find_header(const source *f, size_t *at, size_t *length) {
   if (bytes < 10 || memcmp(head, "\x93NUMPY", 6) != 0) return RLX_FAIL(RLX_INVALID, "expected a .npy file");
   unsigned major = head[6], minor = head[7];
   if (major < 1 || major > 3 || minor != 0)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected version 1.0, 2.0 or 3.0 of .npy, found %u.%u", major, minor);
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected version 1.0, 2.0 or 3.0 of .npy, got %u.%u", major, minor);
   *at = major == 1 ? 10 : 12;
   *length = (size_t)head[8] | (size_t)head[9] << 8;
   if (major > 1) *length |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
   if (bytes < *at || *length > bytes - *at)
     return RLX_FAIL(RLX_INVALID, "the header of %zu bytes does not fit the file of %zu", *length, bytes);
   if (*length > MAX_HEADER)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected a header of at most %d bytes, found %zu", MAX_HEADER, *length);
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected a header of at most %d bytes, got %zu", MAX_HEADER, *length);
   return RLX_OK;
 }
 

@@ -103,7 +103,7 @@ static rlx_status read_key(found *f, const char *name, const rlx_meta *m) {
   bool is_number = m->kind == RLX_META_FLOAT || m->kind == RLX_META_INT;
   for (int i = 0; i < RLX_SAMPLING_ALL; i++) {
     if (strcmp(name, rlx_sampling_rows[i].gguf) != 0) continue;
-    if (!is_number) return RLX_FAIL(RLX_INVALID, "%s: expected a number, found %s", m->key, m->type);
+    if (!is_number) return RLX_FAIL(RLX_INVALID, "%s: expected a number, got %s", m->key, m->type);
     return take(f, i, m->key, m->number);
   }
   for (size_t i = 0; i < sizeof reported / sizeof *reported; i++)
@@ -158,7 +158,7 @@ static rlx_status read_json(const rlx_meta *m, found *f) {
   const char *key;
   RLX_TRY(json_load_whole((json_text){m->text, m->n}, "generation_config.json", JSON_MAX_CONFIG, 0, &root));
   rlx_status s = RLX_OK;
-  if (!json_is_object(root)) s = RLX_FAIL(RLX_INVALID, "expected an object, found %s", json_kind_name(root));
+  if (!json_is_object(root)) s = RLX_FAIL(RLX_INVALID, "expected an object, got %s", json_kind_name(root));
   json_object_foreach(root, key, v) {
     if (!s) s = read_member(f, key, v);
   }

@@ -95,7 +95,7 @@ static rlx_status take_in(rlx_onnx *m) {
   m->file_bytes = m->files.v[0].source.bytes;
   const char *other;
   RLX_TRY(other_format(m, &other));
-  if (other) return RLX_FAIL(RLX_INVALID, "expected an ONNX model, found %s", other);
+  if (other) return RLX_FAIL(RLX_INVALID, "expected an ONNX model, got %s", other);
   RLX_TRY_AT(onnx_read(m), "expected an ONNX model");
   RLX_TRY(onnx_sort_functions(m));
   RLX_TRY(onnx_check(m));

@@ -132,7 +132,7 @@ rlx_status wire_next(wire *w, wire_field *f) {
 rlx_status wire_expect(const wire_field *f, wire_type type, const char *what) {
   static const char *const names[] = {"a varint", "8 bytes", "a length", "?", "?", "4 bytes"};
   if (f->type == type) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "%s (field %u): expected %s, found %s", what, (unsigned)f->number, names[type],
+  return RLX_FAIL(RLX_INVALID, "%s (field %u): expected %s, got %s", what, (unsigned)f->number, names[type],
                   names[f->type]);
 }
 

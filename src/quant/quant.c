@@ -21,7 +21,7 @@ bool rlx_quant_can_encode(rlx_dtype dtype) { return rlx_quant_is_block(dtype) &&
 static rlx_status check(const char *what, rlx_dtype dtype, const void *src, const void *dst, size_t n) {
   const rlx_dtype_info *info = rlx_dtype_describe(dtype);
   if (!info) return RLX_FAIL(RLX_INVALID, "%s: unknown dtype %d", what, (int)dtype);
-  if (!rlx_quant_is_block(dtype)) return RLX_FAIL(RLX_INVALID, "%s: expected a block type, found %s", what, info->name);
+  if (!rlx_quant_is_block(dtype)) return RLX_FAIL(RLX_INVALID, "%s: expected a block type, got %s", what, info->name);
   if (n % info->block_elements != 0)
     return RLX_FAIL(RLX_INVALID, "%s: %zu elements are not whole blocks of %u (%s)", what, n,
                     (unsigned)info->block_elements, info->name);

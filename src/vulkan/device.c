@@ -116,7 +116,7 @@ static rlx_status read_variant(const char *text, variant *v) {
              !read_number(word, n, "submit=", &v->submit) && !read_number(word, n, "queues=", &v->queues))
       return RLX_FAIL(
         RLX_NOT_FOUND,
-        "vulkan: expected minimal, staging, mapped, probe, block=N, window=N, submit=N or queues=N, found '%.*s'",
+        "vulkan: expected minimal, staging, mapped, probe, block=N, window=N, submit=N or queues=N, got '%.*s'",
         (int)(n < 100 ? n : 100), word);
     word += n + (word[n] == ',');
   }

@@ -23,7 +23,7 @@ static rlx_status check_window(const rlx_bound *w, const char *what, uint32_t i)
 
 static rlx_status check_windows(const rlx_bound_step *b) {
   if (b->n_out != 1 || (!b->out[0].block && b->out[0].bytes))
-    return RLX_FAIL(RLX_INVALID, "expected one window to write to, found %u", (unsigned)b->n_out);
+    return RLX_FAIL(RLX_INVALID, "expected one window to write to, got %u", (unsigned)b->n_out);
   for (uint32_t i = 0; i < b->n_in; i++) RLX_TRY(check_window(&b->in[i], "input", i));
   RLX_TRY(check_window(&b->out[0], "result", 0));
   return check_window(&b->work, "work memory", 0);

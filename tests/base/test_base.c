@@ -26,7 +26,7 @@ TEST(version_and_names) {
   CHECK_EQ_STR(rlx_status_name((rlx_status)-1), "unknown status");
 }
 
-static rlx_status innermost(bool fails) { return fails ? RLX_FAIL(RLX_IO, "found %d", 7) : RLX_OK; }
+static rlx_status innermost(bool fails) { return fails ? RLX_FAIL(RLX_IO, "got %d", 7) : RLX_OK; }
 static rlx_status middle(bool fails) {
   RLX_TRY_AT(innermost(fails), "tensor %u", 3u);
   return RLX_OK;
@@ -40,9 +40,9 @@ static rlx_status outermost(bool fails) {
 TEST(frames_go_before_the_cause) {
   CHECK_OK(outermost(false));
   CHECK_EQ_INT(outermost(true), RLX_IO);
-  CHECK_EQ_STR(rlx_message(), "tensor 3: found 7");
+  CHECK_EQ_STR(rlx_message(), "tensor 3: got 7");
   CHECK_EQ_INT(rlx_fail_frame(RLX_BUSY, "loading %s", "m.gguf"), RLX_BUSY);
-  CHECK_EQ_STR(rlx_message(), "loading m.gguf: tensor 3: found 7");
+  CHECK_EQ_STR(rlx_message(), "loading m.gguf: tensor 3: got 7");
 }
 
 TEST(arguments_may_be_the_message_itself) {

@@ -55,7 +55,7 @@ def check(condition, what):
 
 
 def equal(found, expected, what=""):
-    check(found == expected, f"{what}: expected {expected!r}, found {found!r}"[:2000])
+    check(found == expected, f"{what}: expected {expected!r}, got {found!r}"[:2000])
 
 
 # ---- Calling the program
@@ -194,7 +194,7 @@ def write(name, text):
 
 def close(found, expected, what="", tolerance=1e-6):
     equal(len(found), len(expected), f"{what}: count")
-    check(all(abs(a - b) <= tolerance for a, b in zip(found, expected)), f"{what}: expected {expected}, found {found}")
+    check(all(abs(a - b) <= tolerance for a, b in zip(found, expected)), f"{what}: expected {expected}, got {found}")
 
 
 LINEAR = """graph {

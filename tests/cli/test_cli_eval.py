@@ -137,8 +137,8 @@ def missing_unknown_and_repeated_inputs():
     result = fails("eval", "g.rlx", "--input", "x=absent.npy", "--input", "z=x.npy",
                    says=["absent.npy", "--input 'z'", "param 'w'"], lines=3)
     check("'x' has no value" not in result.err, "a value that cannot be read is not missing as well")
-    fails("eval", code=2, says="expected one file, found 0", lines=1)
-    fails("eval", "g.rlx", "g.rlx", code=2, says="expected one file, found 2", lines=1)
+    fails("eval", code=2, says="expected one file, got 0", lines=1)
+    fails("eval", "g.rlx", "g.rlx", code=2, says="expected one file, got 2", lines=1)
 
 
 @test

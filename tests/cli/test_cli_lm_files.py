@@ -231,7 +231,7 @@ def wrong_use_of_convert():
     small()
     fails("convert", "m.gguf", says="expected two files", code=2)
     fails("convert", "m.gguf", "q.gguf", "--type", "q4", says="--type takes one of", code=2)
-    fails("convert", "m.gguf", "q.gguf", "--type", "i64", says="found i64")
+    fails("convert", "m.gguf", "q.gguf", "--type", "i64", says="got i64")
     fails("convert", "m.gguf", "q.bin", says="ends in .gguf or .safetensors")
     fails("convert", "m.gguf", "q.safetensors", "--type", "q4_0", says="safetensors has no type for q4_0")
     fails("convert", "m.gguf", "absent/q.gguf", says="absent/q.gguf")

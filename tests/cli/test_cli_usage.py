@@ -33,7 +33,7 @@ def values_attached_to_short_options():
     equal([row["threads"] for row in rows], [1, 2], "-t1,2")
     equal(rlx("bench", "g.rlx", "-r1", "-ocsv", expect=0).out.splitlines()[0].split(",")[0], "name", "-ocsv")
     fails("bench", "g.rlx", "-r0", code=2, says="-r takes a whole number from 1", lines=1)
-    fails("bench", "g.rlx", "-rx", code=2, says="found 'x'", lines=1)
+    fails("bench", "g.rlx", "-rx", code=2, says="got 'x'", lines=1)
     fails("bench", "g.rlx", "-q2", code=2, says="there is no option '-q2'", lines=1)  # -q takes no value
     fails("bench", "g.rlx", "-z2", code=2, says="there is no option '-z2'", lines=1)
 
@@ -61,7 +61,7 @@ def choices_are_listed():
     fails("bench", "ops", "matmull", says="there are: matmul_512, ", lines=1)
     fails("bench", "g.rlx", "-o", "xml", code=2, says="md, json or csv", lines=1)
     if "convert" in commands():
-        fails("convert", "a.gguf", "b.gguf", "--type", "q4", code=2, says=["f32, f16, bf16", "q4_k", "found 'q4'"], lines=1)
+        fails("convert", "a.gguf", "b.gguf", "--type", "q4", code=2, says=["f32, f16, bf16", "q4_k", "got 'q4'"], lines=1)
 
 
 if __name__ == "__main__":

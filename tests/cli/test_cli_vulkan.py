@@ -136,7 +136,7 @@ def names_and_variants():
     given = linear_inputs()
     for name in ("vulkan", "vulkan:0", device["uuid"], "vulkan:staging", "vulkan:minimal,staging", "vulkan:submit=1"):
         close(rlx_json("run", "g.rlx", *given, "--device", name, env=env)["outputs"][0]["values"], LINEAR_RESULT, name)
-    fails("run", "g.rlx", *given, "--device", "vulkan:nonsense", says=["minimal", "found 'nonsense'"], lines=1, env=env)
+    fails("run", "g.rlx", *given, "--device", "vulkan:nonsense", says=["minimal", "got 'nonsense'"], lines=1, env=env)
     fails("run", "g.rlx", *given, "--device", "vulkan:99", says="no device of this backend has this index", env=env)
     kinds = ["discrete", "integrated", "cpu", "software"]
     order = [kinds.index(d["kind"]) for d in vulkan_of(env)]

@@ -40,7 +40,7 @@ def run_commands(document):
             pattern = ".*".join(re.escape(piece) for piece in expected.strip().split("..."))
             found = (done.stdout + done.stderr).strip()
             check(re.fullmatch(pattern, found, re.DOTALL), f"{document}: $ {command}: expected {expected!r}, "
-                                                          f"found {found!r}")
+                                                          f"got {found!r}")
 
 
 @test

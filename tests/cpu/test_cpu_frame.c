@@ -306,7 +306,7 @@ TEST(programs_check_their_windows) {
   rlx_program *p;
   f.in.bytes = 20;
   CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_INVALID,
-              "node 2 (transpose): window 0: expected 24 bytes, found 20");
+              "node 2 (transpose): window 0: expected 24 bytes, got 20");
   CHECK(!p);
   f.in.bytes = 24;
   f.out.offset = 1004;
@@ -318,7 +318,7 @@ TEST(programs_check_their_windows) {
   CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_INVALID, "layout 32513 is unknown");
   f.steps[0].layout = NULL;
   f.steps[0].n_in = 0;
-  CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_INVALID, "expected 1 inputs, found 0");
+  CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_INVALID, "expected 1 inputs, got 0");
   f.steps[0].node = f.x;
   f.steps[0].claim = NULL;
   CHECK_FAILS(cpu->program_create(f.q, &f.desc, &p), RLX_UNSUPPORTED, "node 1 (input): it has not been claimed");

@@ -558,19 +558,19 @@ TEST(types_that_a_file_reports_wrongly) {
     const char *types, *value, *part;
   } wrong[] = {{"{\"k\":\"u32\"}", "abc", "the metadata 'k': JSON, byte 3: invalid token"},
                {"{\"k\":\"u32\"}", "", "the metadata 'k': JSON"},
-               {"{\"k\":\"u32\"}", "1.5", "expected a u32, found a fraction"},
+               {"{\"k\":\"u32\"}", "1.5", "expected a u32, got a fraction"},
                {"{\"k\":\"u8\"}", "256", "256 does not fit u8"},
                {"{\"k\":\"u64\"}", "18446744073709551616", "expected a u64"},
                {"{\"k\":\"u64\"}", "-1", "expected a u64"},
-               {"{\"k\":\"bool\"}", "1", "expected a bool, found an integer"},
-               {"{\"k\":\"f32\"}", "\"x\"", "expected a f32, found a string"},
-               {"{\"k\":\"array of u32\"}", "[1,\"2\"]", "element 1: expected a u32, found a string"},
+               {"{\"k\":\"bool\"}", "1", "expected a bool, got an integer"},
+               {"{\"k\":\"f32\"}", "\"x\"", "expected a f32, got a string"},
+               {"{\"k\":\"array of u32\"}", "[1,\"2\"]", "element 1: expected a u32, got a string"},
                {"{\"k\":\"array of u32\"}", "{}", "expected '['"},
-               {"{\"k\":\"array of u32\"}", "[1,2", "expected ',' or ']', found the end"},
+               {"{\"k\":\"array of u32\"}", "[1,2", "expected ',' or ']', got the end"},
                {"{\"k\":\"array of u32\"}", "[1]]", "nothing after the last ']'"},
                {"{\"k\":\"array of array\"}", "[]", "'array' is no type"},
                {"{\"k\":\"u33\"}", "1", "'u33' is no type"},
-               {"{\"k\":7}", "1", "expected a type's name, found an integer"},
+               {"{\"k\":7}", "1", "expected a type's name, got an integer"},
                {"{\"k\":\"u8\",\"k\":\"u8\"}", "1", "the key 'k' twice"},
                {"{\"k\"", "1", "the metadata 'rlx.types': JSON"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -600,7 +600,7 @@ TEST(what_cannot_be_converted) {
   CHECK_FAILS(convert("m.gguf", "q.safetensors", "q4_k", false, &n_reported), RLX_UNSUPPORTED,
               "safetensors has no type for q4_k");
   CHECK_FAILS(convert("m.gguf", "q.gguf", "q9", false, &n_reported), RLX_INVALID, "no type 'q9'");
-  CHECK_FAILS(convert("m.gguf", "q.gguf", "i8", false, &n_reported), RLX_INVALID, "found i8");
+  CHECK_FAILS(convert("m.gguf", "q.gguf", "i8", false, &n_reported), RLX_INVALID, "got i8");
   CHECK_FAILS(convert("m.gguf", "q.bin", NULL, false, &n_reported), RLX_INVALID, "ends in .gguf or .safetensors");
   CHECK_OK(rlx_file_writer_create(folder_path("l.gguf"), &w));
   CHECK_OK(rlx_file_writer_tensor(w, "large", RLX_F32, RLX_DIMS(1, 32)));

@@ -67,7 +67,7 @@ static void check_built(rlx_graph *g, rlx_node node, const char *expected) {
   write_node(&s, g, node);
   CHECK_OK(rlx_str_take(&s, &text));
   bool same = strcmp(text, expected) == 0;
-  if (!same) test_report(TEST_FAILED, __FILE__, __LINE__, "expected <%s>, found <%s>", expected, text);
+  if (!same) test_report(TEST_FAILED, __FILE__, __LINE__, "expected <%s>, got <%s>", expected, text);
   rlx_free(text);
   built[rlx_graph_at(g, node)->op] = true;
 }

@@ -398,7 +398,7 @@ TEST(wrong_text_is_refused_with_its_place) {
     CHECK(g == NULL);
     CHECK(s == RLX_INVALID || s == RLX_NOT_FOUND);
     if (!strstr(rlx_message(), wrong[i].message))
-      FAIL("<%s>: expected <%s>, found <%s>", wrong[i].text, wrong[i].message, rlx_message());
+      FAIL("<%s>: expected <%s>, got <%s>", wrong[i].text, wrong[i].message, rlx_message());
   }
 }
 

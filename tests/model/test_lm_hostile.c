@@ -129,8 +129,8 @@ typedef struct expectation {
 
 static void judge(const char *name, size_t bytes, rlx_status s, const expectation *e, const cost *c) {
   if (s != e->status || (s && !strstr(rlx_message(), e->part)))
-    FAIL("%s: expected '%s' with <%s>, found '%s': %.300s", name, rlx_status_name(e->status), e->part,
-         rlx_status_name(s), s ? rlx_message() : "");
+    FAIL("%s: expected '%s' with <%s>, got '%s': %.300s", name, rlx_status_name(e->status), e->part, rlx_status_name(s),
+         s ? rlx_message() : "");
   check_cost(name, bytes, e->times, c);
 }
 

@@ -158,16 +158,16 @@ typedef struct bad {
   { #name, name, status, part }
 
 /* Each is a whole model. */
-#define CHECK_MODELS(cases)                                                                                      \
-  for (size_t i_ = 0; i_ < sizeof(cases) / sizeof *(cases); i_++) {                                              \
-    onnx_image image_ = {0};                                                                                     \
-    rlx_onnx *m_;                                                                                                \
-    (cases)[i_].build(&image_);                                                                                  \
-    rlx_status s_ = rlx_onnx_open_memory(image_.v, image_.n, NULL, &m_);                                         \
-    if (s_ != (cases)[i_].status || m_ || !strstr(rlx_message(), (cases)[i_].part))                              \
-      FAIL("%s: expected '%s' with <%s>, found '%s': %s", (cases)[i_].name, rlx_status_name((cases)[i_].status), \
-           (cases)[i_].part, rlx_status_name(s_), rlx_message());                                                \
-    image_free(&image_);                                                                                         \
+#define CHECK_MODELS(cases)                                                                                    \
+  for (size_t i_ = 0; i_ < sizeof(cases) / sizeof *(cases); i_++) {                                            \
+    onnx_image image_ = {0};                                                                                   \
+    rlx_onnx *m_;                                                                                              \
+    (cases)[i_].build(&image_);                                                                                \
+    rlx_status s_ = rlx_onnx_open_memory(image_.v, image_.n, NULL, &m_);                                       \
+    if (s_ != (cases)[i_].status || m_ || !strstr(rlx_message(), (cases)[i_].part))                            \
+      FAIL("%s: expected '%s' with <%s>, got '%s': %s", (cases)[i_].name, rlx_status_name((cases)[i_].status), \
+           (cases)[i_].part, rlx_status_name(s_), rlx_message());                                              \
+    image_free(&image_);                                                                                       \
   }
 
 TEST(wire) {
@@ -183,7 +183,7 @@ TEST(wire) {
     BAD(wire_type_7, RLX_INVALID, "wire type 7 is reserved"),
     BAD(field_0, RLX_INVALID, "no field has the number 0"),
     BAD(field_too_high, RLX_INVALID, "no field has the number"),
-    BAD(graph_as_number, RLX_INVALID, "expected a length, found a varint"),
+    BAD(graph_as_number, RLX_INVALID, "expected a length, got a varint"),
     BAD(version_as_text, RLX_INVALID, "ir_version"),
     BAD(two_graphs, RLX_INVALID, "2 graphs"),
     BAD(training, RLX_UNSUPPORTED, "training"),

@@ -80,7 +80,7 @@ static void check_places(const place *v, size_t n) {
     CHECK(write_model(v[i].location, v[i].offset, v[i].length));
     rlx_status s = rlx_onnx_open(at("model.onnx"), NULL, &m);
     if (s != v[i].status || (s && (m || !strstr(rlx_message(), v[i].part))))
-      FAIL("'%s' from %s: expected '%s' with <%s>, found '%s': %s", v[i].location, v[i].offset ? v[i].offset : "-",
+      FAIL("'%s' from %s: expected '%s' with <%s>, got '%s': %s", v[i].location, v[i].offset ? v[i].offset : "-",
            rlx_status_name(v[i].status), v[i].part, rlx_status_name(s), rlx_message());
     if (s && !strstr(rlx_message(), "model.onnx"))
       FAIL("'%s': the file is not named: %s", v[i].location, rlx_message());

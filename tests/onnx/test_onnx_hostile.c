@@ -39,7 +39,7 @@ static void check_all(const hostile *v, size_t n) {
     v[i].build(&f);
     rlx_status s = try_model(&f, &c);
     if (s != v[i].status || (s && !strstr(rlx_message(), v[i].part)))
-      FAIL("%s: expected '%s' with <%s>, found '%s': %.300s", v[i].name, rlx_status_name(v[i].status), v[i].part,
+      FAIL("%s: expected '%s' with <%s>, got '%s': %.300s", v[i].name, rlx_status_name(v[i].status), v[i].part,
            rlx_status_name(s), rlx_message());
     check_cost(v[i].name, f.n, 1, &c);
     image_free(&f);

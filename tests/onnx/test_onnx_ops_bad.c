@@ -68,7 +68,7 @@ static void check_cases(const op_case *v, size_t n) {
               (*v[i].part == '(' || strstr(rlx_message(), v[i].op + (strncmp(v[i].op, "ms:", 3) == 0 ? 3 : 0)))));
     if (!ok) {
       n_wrong++;
-      printf("%s %d (%s | %s): expected '%s' with <%s>, found '%s': %s\n", v[i].op, v[i].opset, v[i].inputs,
+      printf("%s %d (%s | %s): expected '%s' with <%s>, got '%s': %s\n", v[i].op, v[i].opset, v[i].inputs,
              v[i].attributes, rlx_status_name(v[i].status), v[i].part, rlx_status_name(s), s ? rlx_message() : "");
     }
     image_free(&f);

@@ -218,7 +218,7 @@ TEST(hard_problems_are_met) {
     place_case_deinit(&c);
     if (test_has_failed()) return;
     if (r.peak > capacity || (double)r.greedy < 1.25 * (double)capacity)
-      FAIL("case %zu: greedy %llu, found %llu, capacity %llu", k, (unsigned long long)r.greedy,
+      FAIL("case %zu: greedy %llu, got %llu, capacity %llu", k, (unsigned long long)r.greedy,
            (unsigned long long)r.peak, (unsigned long long)capacity);
   }
 }

@@ -60,7 +60,7 @@ static void check_golden(rlx_dtype dtype) {
   for (size_t i = 0; i < n; i++) {
     float want = rlx_f32_from_bits(le32(expected + 4 * i));
     if (!same_bits(values[i], want))
-      FAIL("%s: element %zu: expected %a, found %a", info->name, i, (double)want, (double)values[i]);
+      FAIL("%s: element %zu: expected %a, got %a", info->name, i, (double)want, (double)values[i]);
   }
   /* A mapped file guarantees no alignment: the same from an odd address. */
   memmove(file + 5, file + 4, count * info->block_bytes);
@@ -100,8 +100,8 @@ TEST(quant_refuses_what_it_cannot_do) {
               "128 elements are not whole blocks of 256 (q4_k)");
   CHECK_FAILS(rlx_quant_encode(RLX_Q6_K, x, blocks, 255), RLX_INVALID,
               "255 elements are not whole blocks of 256 (q6_k)");
-  CHECK_FAILS(rlx_quant_decode(RLX_F32, blocks, x, 32), RLX_INVALID, "quant decode: expected a block type, found f32");
-  CHECK_FAILS(rlx_quant_encode(RLX_I8, x, blocks, 32), RLX_INVALID, "quant encode: expected a block type, found i8");
+  CHECK_FAILS(rlx_quant_decode(RLX_F32, blocks, x, 32), RLX_INVALID, "quant decode: expected a block type, got f32");
+  CHECK_FAILS(rlx_quant_encode(RLX_I8, x, blocks, 32), RLX_INVALID, "quant encode: expected a block type, got i8");
   CHECK_FAILS(rlx_quant_decode(RLX_DTYPE_UNKNOWN, blocks, x, 32), RLX_INVALID, "unknown dtype");
   CHECK_FAILS(rlx_quant_encode((rlx_dtype)-1, x, blocks, 32), RLX_INVALID, "unknown dtype");
   for (int i = 0; i < CHUNK; i++) CHECK(x[i] == 7);
@@ -119,7 +119,7 @@ TEST(quant_encode_error_on_gaussian_numbers) {
     const block_type *type = &block_types[t];
     double error = quant_relative_error(type->dtype);
     if (!(error >= 0 && error <= type->error))
-      FAIL("%s: expected an error of at most %g, found %g", name_of(type->dtype), type->error, error);
+      FAIL("%s: expected an error of at most %g, got %g", name_of(type->dtype), type->error, error);
     /* Far below the bound would mean that the measure is broken. */
     CHECK(error > 0.9 * type->error);
   }

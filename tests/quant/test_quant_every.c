@@ -78,7 +78,7 @@ TEST(every_scale_times_every_code) {
                                             : rlx_iq4_levels[i % 16];
           float want = (float)(d * (double)code);
           if (!same_bits(values[i], want))
-            FAIL("%s: scale %04x, code %d: expected %a, found %a", rlx_dtype_describe(plain[t])->name, (unsigned)scale,
+            FAIL("%s: scale %04x, code %d: expected %a, got %a", rlx_dtype_describe(plain[t])->name, (unsigned)scale,
                  code, (double)want, (double)values[i]);
         }
       }
@@ -98,7 +98,7 @@ TEST(every_scale_of_mxfp4) {
       double exact = ldexp((double)rlx_e2m1_to_f32((uint8_t)(i % 16)), e - 127);
       float want = i % 16 == 8 ? 0.0f : (float)exact; /* the levels are integers there: no -0 */
       if (!same_bits(values[i], want))
-        FAIL("e %d, code %d: expected %a, found %a", e, i % 16, (double)want, (double)values[i]);
+        FAIL("e %d, code %d: expected %a, got %a", e, i % 16, (double)want, (double)values[i]);
     }
   }
 }

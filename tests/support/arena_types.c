@@ -224,10 +224,10 @@ void wrong_counts(rlx_device *d) {
     for (int same = 0; same < 2; same++) {
       rlx_dtype host = same ? w.type[rows[i].node].dtype : RLX_F32;
       memset(data, POISON, sizeof data);
-      CHECK_FAILS(rlx_arena_read(w.a, rows[i].node, host, data, rows[i].count), RLX_INVALID, "elements, found");
+      CHECK_FAILS(rlx_arena_read(w.a, rows[i].node, host, data, rows[i].count), RLX_INVALID, "elements, got");
       for (size_t k = 0; k < sizeof data; k++) CHECK(data[k] == POISON);
       if (!is_conversion(host, w.type[rows[i].node].dtype)) continue;
-      CHECK_FAILS(rlx_arena_write(w.a, rows[i].node, host, data, rows[i].count), RLX_INVALID, "elements, found");
+      CHECK_FAILS(rlx_arena_write(w.a, rows[i].node, host, data, rows[i].count), RLX_INVALID, "elements, got");
       world_compare(&w);
       STOP_IF_FAILED;
     }

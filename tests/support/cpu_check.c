@@ -469,7 +469,7 @@ static rlx_status check_failing(rlx_op op, const rlx_case *text, rlx_status code
     for (int isa = 0; isa <= (int)cpu_isa_best() && !s; isa++) {
       rlx_status found = check_node(&c, id, (cpu_isa)isa, true, true, &counts);
       if (found != code || !strstr(rlx_message(), part))
-        s = RLX_FAIL(RLX_INVALID, "expected '%s' with <%s>, found '%s' (%s)", rlx_status_name(code), part,
+        s = RLX_FAIL(RLX_INVALID, "expected '%s' with <%s>, got '%s' (%s)", rlx_status_name(code), part,
                      rlx_status_name(found), found ? rlx_message() : "");
     }
   }

@@ -21,9 +21,9 @@ static rlx_status check_rule(const rule *r) {
   rlx_status s = try_rule(r);
   if (r->type) return s;
   if (s != RLX_INVALID)
-    return RLX_FAIL(RLX_INVALID, "expected 'invalid', found '%s' (%s)", rlx_status_name(s), s ? rlx_message() : "");
+    return RLX_FAIL(RLX_INVALID, "expected 'invalid', got '%s' (%s)", rlx_status_name(s), s ? rlx_message() : "");
   if (!strstr(rlx_message(), r->part))
-    return RLX_FAIL(RLX_INVALID, "expected a message with <%s>, found <%s>", r->part, rlx_message());
+    return RLX_FAIL(RLX_INVALID, "expected a message with <%s>, got <%s>", r->part, rlx_message());
   return RLX_OK;
 }
 

@@ -116,14 +116,14 @@ __attribute__((format(printf, 4, 5))) static inline void test_report(test_result
   } while (0)
 
 /* Must fail with exactly this code and a message that contains `part`. */
-#define CHECK_FAILS(status_expr, code, part)                                                                          \
-  do {                                                                                                                \
-    rlx_status check_status_ = (status_expr);                                                                         \
-    if (check_status_ != (code))                                                                                      \
-      FAIL("%s: expected '%s', found '%s' (%s)", #status_expr, rlx_status_name(code), rlx_status_name(check_status_), \
-           check_status_ ? rlx_message() : "");                                                                       \
-    if (!strstr(rlx_message(), (part)))                                                                               \
-      FAIL("%s: expected a message with <%s>, found <%s>", #status_expr, (part), rlx_message());                      \
+#define CHECK_FAILS(status_expr, code, part)                                                                        \
+  do {                                                                                                              \
+    rlx_status check_status_ = (status_expr);                                                                       \
+    if (check_status_ != (code))                                                                                    \
+      FAIL("%s: expected '%s', got '%s' (%s)", #status_expr, rlx_status_name(code), rlx_status_name(check_status_), \
+           check_status_ ? rlx_message() : "");                                                                     \
+    if (!strstr(rlx_message(), (part)))                                                                             \
+      FAIL("%s: expected a message with <%s>, got <%s>", #status_expr, (part), rlx_message());                      \
   } while (0)
 
 __attribute__((weak)) int main(int argc, char **argv) {

@@ -85,7 +85,7 @@ def try_one(library, folder, source, rows, used, symbol, supply):
     compile_file(ROOT / "src" / source, folder, objects[1])
     found = undefined_symbols(objects, library, folder)
     if found != {symbol}:
-        return f"expected {symbol} and nothing else to be undefined, found {' '.join(sorted(found)) or 'nothing'}"
+        return f"expected {symbol} and nothing else to be undefined, got {' '.join(sorted(found)) or 'nothing'}"
     compile_file(missing, folder, folder / "missing.o")
     found = undefined_symbols([*objects, folder / "missing.o"], library, folder)
     return f"with {symbol} supplied, {' '.join(sorted(found))} is undefined" if found else ""

@@ -83,7 +83,7 @@ TEST(variants_take_away) {
   CHECK_EQ_INT(d->info.max_block_bytes, 70000);
   CHECK_EQ_INT(d->info.max_window_bytes, 992);
   rlx_device_release(d);
-  CHECK_FAILS(rlx_device_acquire("vulkan:fast", &none), RLX_NOT_FOUND, "found 'fast'");
+  CHECK_FAILS(rlx_device_acquire("vulkan:fast", &none), RLX_NOT_FOUND, "got 'fast'");
 }
 
 /* ---- blocks ---- */

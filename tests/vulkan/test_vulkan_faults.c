@@ -162,7 +162,7 @@ static void check_message(fault kind, uint64_t at, rlx_status s, const char *mes
                      : kind <= FAIL_CALL ? "the driver is out of host memory"
                                          : "the device is lost";
   if (s != expected || !strstr(message, part))
-    FAIL("fault %d at %llu: expected %s with <%s>, found %s: %s", (int)kind, (unsigned long long)at,
+    FAIL("fault %d at %llu: expected %s with <%s>, got %s: %s", (int)kind, (unsigned long long)at,
          rlx_status_name(expected), part, rlx_status_name(s), message);
   if (kind == FAIL_MEMORY && !strstr(message, "bytes of device memory for"))
     FAIL("memory %llu: the message names no use: %s", (unsigned long long)at, message);
