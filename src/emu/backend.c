@@ -128,17 +128,6 @@ static rlx_status claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim
   return gpu_claim(&((const emu_device *)d)->caps, q, out);
 }
 
-static uint64_t layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {
-  (void)d;
-  return gpu_layout_bytes(layout, type);
-}
-
-static rlx_status repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
-                         void *dst, rlx_pool *pool) {
-  (void)d;
-  return gpu_repack(layout, type, to_layout, src, dst, pool);
-}
-
 /* ---- blocks: the CPU backend's, padded so that a window can be rounded up to words ---- */
 
 static rlx_status block_create(rlx_device *d, uint64_t bytes, rlx_block **out) {
@@ -220,7 +209,7 @@ static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words,
   const gpu_dispatch *d = &s->lowered->dispatches.v[i];
   if (gpu_is_idle(d, s->windows[i])) return RLX_OK;
   const emu_kernel *k = emu_kernels[d->kernel->index];
-  if (!k) return RLX_FAIL(RLX_UNSUPPORTED, "kernel %s is Vulkan's own", d->kernel->name);
+  if (!k) return RLX_FAIL(RLX_UNSUPPORTED, "kernel %s needs matrix units", d->kernel->name);
   emu_window windows[GPU_MAX_WINDOWS] = {{0}};
   for (uint32_t w = 0; w < d->kernel->n_windows; w++) {
     const rlx_bound *b = &s->windows[i][w];
@@ -280,8 +269,8 @@ const rlx_backend rlx_backend_emu = {
   .close = emu_close,
   .claim = claim,
   .lowering_destroy = gpu_lowering_destroy,
-  .layout_bytes = layout_bytes,
-  .repack = repack,
+  .layout_bytes = gpu_layout_bytes,
+  .repack = gpu_repack,
   .block_create = block_create,
   .block_destroy = block_destroy,
   RLX_QUEUE_IMMEDIATE,

@@ -1,6 +1,8 @@
 /* The common part of lowering. lower.def maps each op to its function; the functions are in lower_*.c. */
 #include "gpu/gpu.h"
 
+#include <stdio.h>
+
 #include <string.h>
 
 #include "base/arith.h"
@@ -20,6 +22,16 @@ gpu_lower_fn gpu_lower_get(rlx_op op) {
 #undef GPU_LOWER
   };
   return (unsigned)op < RLX_OP_COUNT ? table[op] : NULL;
+}
+
+/* ---- what a device can do ---- */
+
+void gpu_caps_text(const gpu_caps *c, char *out, size_t bytes) {
+  char subgroup[24] = "";
+  if (c->subgroup) snprintf(subgroup, sizeof subgroup, " subgroup:%u", (unsigned)c->subgroup);
+  snprintf(out, bytes, "group:%u shared:%u%s%s%s%s%s", (unsigned)c->max_group, (unsigned)c->max_shared, subgroup,
+           c->has_f16 ? " f16" : "", c->has_dot8 ? " dot8" : "", c->has_coopmat ? " coopmat" : "",
+           c->has_coopmat_bf16 ? " coopmat_bf16" : "");
 }
 
 /* ---- sizes ---- */
@@ -72,7 +84,7 @@ void gpu_prefer_layout(gpu_lowering *l, uint32_t input, uint32_t layout) {
 gpu_window gpu_in(const gpu_lowering *l, uint32_t i) {
   const rlx_type *t = gpu_in_type(l, i);
   if (!t) return (gpu_window){GPU_NONE, 0, 0, 0};
-  uint64_t bytes = l->layout[i] ? gpu_layout_bytes(l->layout[i], t) : type_bytes(t);
+  uint64_t bytes = l->layout[i] ? gpu_layout_bytes(NULL, l->layout[i], t) : type_bytes(t);
   return (gpu_window){GPU_IN, i, 0, bytes};
 }
 

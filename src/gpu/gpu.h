@@ -46,6 +46,9 @@ typedef struct gpu_caps {
   gpu_choices choices; /* all zeros except in benchmarks and tests */
 } gpu_caps;
 
+/* "group:1024 shared:49152 subgroup:32 f16", for rlx_device_info.features. */
+void gpu_caps_text(const gpu_caps *c, char *out, size_t bytes);
+
 static inline const gpu_tuning *gpu_tuned(const gpu_caps *caps) { return &gpu_tunings[caps->device_class]; }
 
 /* ---- dispatches ---- */
@@ -111,9 +114,9 @@ rlx_status gpu_lowering_of(const rlx_bound_step *b, const rlx_lowering **out);
 /* The backends' claim, lowering_destroy, layout_bytes and repack functions. */
 rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out);
 void gpu_lowering_destroy(rlx_lowering *l);
-uint64_t gpu_layout_bytes(uint32_t layout, const rlx_type *type);
-rlx_status gpu_repack(uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
-                      rlx_pool *pool);
+uint64_t gpu_layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type); /* d may be NULL */
+rlx_status gpu_repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
+                      void *dst, rlx_pool *pool);
 
 /* The block and byte range of a window for a step; `table` and `run` are the program's. GPU_NONE: no block.
  * RLX_INVALID if the window exceeds the step's tensor, which would be a planner bug. */

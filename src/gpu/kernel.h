@@ -6,8 +6,8 @@
  * The code of the kernels is in columns, one per target: gpu_column_TARGET, generated from gen/TARGET/ and linked in if
  * the library has a backend for that target. An entry of a column is a pack: the kernel's variants, each with the
  * features it needs, in rising order. A device uses the last variant whose features it has. An empty pack means that
- * the target does not have the kernel: only SPIR-V has the kernels NAME.glsl.k (native overrides), and their lowerings
- * check the capabilities first. */
+ * the target does not have the kernel: only SPIR-V and CUDA have the kernels NAME.matrix.k, on matrix units, and their
+ * lowerings check the capabilities first. */
 #ifndef RLX_GPU_KERNEL_H
 #define RLX_GPU_KERNEL_H
 

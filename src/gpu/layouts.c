@@ -3,13 +3,15 @@
 #include "gpu/quant.h"
 #include "gpu/window.h"
 
-uint64_t gpu_layout_bytes(uint32_t layout, const rlx_type *type) {
+uint64_t gpu_layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {
+  (void)d; /* the same on all devices */
   if (layout == GPU_LAYOUT_TRANSPOSED) return gpu_transposed_bytes(type);
   return layout == GPU_LAYOUT_PLANES ? gpu_planes_bytes(type) : 0;
 }
 
-rlx_status gpu_repack(uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
-                      rlx_pool *pool) {
+rlx_status gpu_repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
+                      void *dst, rlx_pool *pool) {
+  (void)d;
   if (layout == GPU_LAYOUT_TRANSPOSED) return gpu_transposed_repack(type, to_layout, src, dst);
   if (layout == GPU_LAYOUT_PLANES) return gpu_planes_repack(type, to_layout, src, dst, pool);
   return RLX_FAIL(RLX_INVALID, "unknown weight layout %u", (unsigned)layout);

@@ -19,17 +19,6 @@ static rlx_status claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim
   return gpu_claim(&((const vk_device *)d)->caps, q, out);
 }
 
-static uint64_t layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {
-  (void)d;
-  return gpu_layout_bytes(layout, type);
-}
-
-static rlx_status repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
-                         void *dst, rlx_pool *pool) {
-  (void)d;
-  return gpu_repack(layout, type, to_layout, src, dst, pool);
-}
-
 const rlx_backend rlx_backend_vulkan = {
   .name = "vulkan",
   .count = count,
@@ -38,8 +27,8 @@ const rlx_backend rlx_backend_vulkan = {
   .close = vk_device_close,
   .claim = claim,
   .lowering_destroy = gpu_lowering_destroy,
-  .layout_bytes = layout_bytes,
-  .repack = repack,
+  .layout_bytes = gpu_layout_bytes,
+  .repack = gpu_repack,
   .block_create = vk_block_create,
   .block_create_host = vk_block_create_host,
   .block_destroy = vk_block_destroy,

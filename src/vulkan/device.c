@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "device/queue.h"
+#include "gpu/device_words.h"
 #include "vulkan/probe.h"
 #include "vulkan/vk.h"
 
@@ -87,39 +88,15 @@ void vk_barrier(const vk_device *d, VkCommandBuffer cmd, bool to_host) {
 
 /* ---- variants ---- */
 
-typedef struct variant {
-  bool minimal, staging, mapped, probe;
-  uint64_t block, window, submit, queues; /* 0: the device's own value */
+typedef struct variant { /* in the order of the words; 0: absent, or the device's own value */
+  uint64_t minimal, staging, mapped, probe, block, window, submit, queues;
 } variant;
 
-static bool read_number(const char *word, size_t n, const char *key, uint64_t *out) {
-  size_t n_key = strlen(key);
-  if (n <= n_key || strncmp(word, key, n_key) != 0) return false;
-  uint64_t v = 0;
-  for (size_t i = n_key; i < n; i++) {
-    if (word[i] < '0' || word[i] > '9' || v > UINT64_MAX / 10 - 9) return false;
-    v = v * 10 + (uint64_t)(word[i] - '0');
-  }
-  *out = v;
-  return v > 0;
-}
+static const char *const words[] = {"minimal", "staging", "mapped", "probe", "block=", "window=", "submit=", "queues="};
+_Static_assert(sizeof(variant) == sizeof words / sizeof *words * sizeof(uint64_t), "a field for each word");
 
 static rlx_status read_variant(const char *text, variant *v) {
-  *v = (variant){0};
-  for (const char *word = text ? text : ""; *word;) {
-    size_t n = strcspn(word, ",");
-    if (n == 7 && strncmp(word, "minimal", n) == 0) v->minimal = true;
-    else if (n == 7 && strncmp(word, "staging", n) == 0) v->staging = true;
-    else if (n == 6 && strncmp(word, "mapped", n) == 0) v->mapped = true;
-    else if (n == 5 && strncmp(word, "probe", n) == 0) v->probe = true;
-    else if (!read_number(word, n, "block=", &v->block) && !read_number(word, n, "window=", &v->window) &&
-             !read_number(word, n, "submit=", &v->submit) && !read_number(word, n, "queues=", &v->queues))
-      return RLX_FAIL(
-        RLX_NOT_FOUND,
-        "vulkan: expected minimal, staging, mapped, probe, block=N, window=N, submit=N or queues=N, got '%.*s'",
-        (int)(n < 100 ? n : 100), word);
-    word += n + (word[n] == ',');
-  }
+  RLX_TRY(gpu_device_words("vulkan", text, words, sizeof words / sizeof *words, &v->minimal));
   if (v->staging && v->mapped) return RLX_FAIL(RLX_NOT_FOUND, "vulkan: memory is either staging or mapped, not both");
   return RLX_OK;
 }
@@ -150,7 +127,7 @@ static void apply_variant(vk_device *d, const variant *v) {
   info->max_window_bytes = c->max_window_bytes;
   d->submit_cost = v->submit ? v->submit : (uint64_t)gpu_tuned(&d->caps)->submit_millions * 1000000;
   char caps[160];
-  vk_caps_text(c, caps, sizeof caps);
+  gpu_caps_text(c, caps, sizeof caps);
   if (v->minimal) snprintf(info->features, sizeof info->features, "vulkan1.1 %s", caps);
 }
 

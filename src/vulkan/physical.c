@@ -300,14 +300,6 @@ uint32_t vk_memory_type(const VkPhysicalDeviceMemoryProperties *memory, uint32_t
 
 /* ---- descriptions ---- */
 
-void vk_caps_text(const gpu_caps *c, char *out, size_t bytes) {
-  char subgroup[24] = "";
-  if (c->subgroup) snprintf(subgroup, sizeof subgroup, " subgroup:%u", (unsigned)c->subgroup);
-  snprintf(out, bytes, "group:%u shared:%u%s%s%s%s%s", (unsigned)c->max_group, (unsigned)c->max_shared, subgroup,
-           c->has_f16 ? " f16" : "", c->has_dot8 ? " dot8" : "", c->has_coopmat ? " coopmat" : "",
-           c->has_coopmat_bf16 ? " coopmat_bf16" : "");
-}
-
 static void describe_memory(const vk_instance *i, const vk_physical *p, rlx_device_info *out) {
   VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {.sType =
                                                         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
@@ -337,7 +329,7 @@ void vk_physical_describe(const vk_instance *i, const vk_physical *p, rlx_device
   snprintf(out->uuid, sizeof out->uuid, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
            u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
   char caps[160];
-  vk_caps_text(&p->caps, caps, sizeof caps);
+  gpu_caps_text(&p->caps, caps, sizeof caps);
   snprintf(out->features, sizeof out->features, "vulkan%u.%u %s%s%s", (unsigned)VK_API_VERSION_MAJOR(p->api),
            (unsigned)VK_API_VERSION_MINOR(p->api), caps, p->has_timeline ? " timeline" : "",
            p->has_memory_budget ? " budget" : "");

@@ -1,19 +1,15 @@
 /* The pipeline cache file: a header of fixed size, then the driver's bytes. */
 #include "vulkan/pipeline_cache.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/file.h"
+#include "base/cache_file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "vulkan/vk.h"
 
-enum { MAX_PATH_BYTES = 1024, MAX_CACHE_BYTES = 256 << 20 };
+enum { MAX_CACHE_BYTES = 256 << 20 };
 
 typedef struct head {
   char magic[8];
@@ -23,18 +19,12 @@ typedef struct head {
   uint8_t device_uuid[VK_UUID_SIZE], cache_uuid[VK_UUID_SIZE];
 } head;
 
-static uint64_t hash_bytes(uint64_t h, const void *data, size_t n) {
-  const unsigned char *v = data;
-  for (size_t i = 0; i < n; i++) h = (h ^ v[i]) * 0x100000001b3u;
-  return h;
-}
-
 static void make_head(const vk_device *d, const void *data, size_t bytes, head *h) {
   const VkPhysicalDeviceProperties *p = &d->physical->properties;
-  *h = (head){.magic = "rlxvkpc1",
+  *h = (head){.magic = "rlxvkpc2",
               .build = d->pipelines.cache.build,
               .data_bytes = bytes,
-              .checksum = hash_bytes(0xcbf29ce484222325u, data, bytes),
+              .checksum = rlx_hash_bytes(0, data, bytes),
               .vendor = p->vendorID,
               .device = p->deviceID,
               .driver_version = p->driverVersion};
@@ -42,35 +32,11 @@ static void make_head(const vk_device *d, const void *data, size_t bytes, head *
   memcpy(h->cache_uuid, p->pipelineCacheUUID, VK_UUID_SIZE);
 }
 
-/* ---- the path ---- */
-
-/* The XDG specification requires that a relative path is ignored. */
-static bool folder(char *out, size_t bytes) {
-  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  int n = -1;
-  if (xdg && xdg[0] == '/') n = snprintf(out, bytes, "%s/rlx", xdg);
-  else if (home && home[0] == '/') n = snprintf(out, bytes, "%s/.cache/rlx", home);
-  return n > 0 && (size_t)n < bytes;
-}
-
 bool vk_pipeline_cache_path(const vk_device *d, char *out, size_t bytes) {
-  char at[MAX_PATH_BYTES];
-  if (!folder(at, sizeof at)) return false;
-  int n = snprintf(out, bytes, "%s/%s-%08x-%016llx.pipelines", at, d->base.info.uuid,
-                   (unsigned)d->physical->properties.driverVersion, (unsigned long long)d->pipelines.cache.build);
-  return n > 0 && (size_t)n < bytes;
-}
-
-/* Creates the folder and its missing parents, with access for the user only. */
-static bool make_folder(const char *path) {
-  char at[MAX_PATH_BYTES];
-  snprintf(at, sizeof at, "%s", path);
-  for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = 0;
-    if (mkdir(at, 0700) && errno != EEXIST) return false;
-    *slash = '/';
-  }
-  return mkdir(at, 0700) == 0 || errno == EEXIST;
+  char name[96];
+  snprintf(name, sizeof name, "%s-%08x-%016llx.pipelines", d->base.info.uuid,
+           (unsigned)d->physical->properties.driverVersion, (unsigned long long)d->pipelines.cache.build);
+  return rlx_cache_path(name, out, bytes);
 }
 
 /* ---- loading and saving ---- */
@@ -86,12 +52,11 @@ static bool is_ours(const vk_device *d, const char *text, size_t bytes) {
 }
 
 rlx_status vk_pipeline_cache_open(vk_device *d, vk_pipeline_cache *c) {
-  char path[MAX_PATH_BYTES], *text = NULL;
+  char path[RLX_CACHE_PATH_BYTES], *text = NULL;
   size_t bytes = 0;
   VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   c->build = gpu_column_hash(gpu_column_spirv);
-  if (vk_pipeline_cache_path(d, path, sizeof path) && access(path, R_OK) == 0 &&
-      rlx_file_read(path, MAX_CACHE_BYTES, &text, &bytes) == RLX_OK) {
+  if (vk_pipeline_cache_path(d, path, sizeof path) && rlx_cache_read(path, MAX_CACHE_BYTES, &text, &bytes)) {
     if (is_ours(d, text, bytes)) {
       info.initialDataSize = bytes - sizeof(head);
       info.pInitialData = text + sizeof(head);
@@ -110,34 +75,11 @@ rlx_status vk_pipeline_cache_open(vk_device *d, vk_pipeline_cache *c) {
   return r ? vk_fail(d, r, "a pipeline cache") : RLX_OK;
 }
 
-static bool write_all(int fd, const char *data, size_t bytes) {
-  for (size_t at = 0; at < bytes;) {
-    ssize_t n = write(fd, data + at, bytes - at);
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) at += (size_t)n;
-  }
-  return true;
-}
-
-/* Writes a temporary file next to the target, with access for the user only, and renames it over the target: a reader
- * sees the old file or the new one. */
-static bool replace(const char *path, const char *data, size_t bytes) {
-  char temporary[MAX_PATH_BYTES + 16];
-  snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-  int fd = mkstemp(temporary); /* 0600 */
-  if (fd < 0) return false;
-  bool ok = write_all(fd, data, bytes);
-  ok = close(fd) == 0 && ok;
-  ok = ok && rename(temporary, path) == 0;
-  if (!ok) unlink(temporary);
-  return ok;
-}
-
 void vk_pipeline_cache_save(vk_device *d, const vk_pipeline_cache *c) {
-  char path[MAX_PATH_BYTES], at[MAX_PATH_BYTES];
+  char path[RLX_CACHE_PATH_BYTES];
   size_t bytes = 0;
   if (!c->handle || atomic_load(&d->base.is_lost)) return;
-  if (!vk_pipeline_cache_path(d, path, sizeof path) || !folder(at, sizeof at) || !make_folder(at)) return;
+  if (!vk_pipeline_cache_path(d, path, sizeof path)) return;
   if (d->GetPipelineCacheData(d->handle, c->handle, &bytes, NULL) || !bytes || bytes > MAX_CACHE_BYTES) return;
   char *text = rlx_mem_alloc(sizeof(head) + bytes);
   if (!text) return;
@@ -145,7 +87,8 @@ void vk_pipeline_cache_save(vk_device *d, const vk_pipeline_cache *c) {
     head h;
     make_head(d, text + sizeof h, bytes, &h);
     memcpy(text, &h, sizeof h);
-    if (!replace(path, text, sizeof h + bytes)) rlx_log_write(RLX_LOG_WARN, "vulkan: %s cannot be written", path);
+    if (!rlx_cache_write(path, text, sizeof h + bytes))
+      rlx_log_write(RLX_LOG_WARN, "vulkan: %s cannot be written", path);
   }
   rlx_mem_free(text);
 }

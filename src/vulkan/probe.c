@@ -6,7 +6,7 @@
 #include "vulkan/vk.h"
 
 typedef struct probe {
-  vk_pipeline_request request;
+  gpu_pipeline_request request;
   const void *params;
   uint32_t params_bytes, groups;
   vk_range word; /* set by the kernel if the device differs */
@@ -54,7 +54,7 @@ static rlx_status record(vk_device *d, probe *p) {
   if (!r) r = d->BeginCommandBuffer(p->cmd, &begin);
   if (r) return vk_fail(d, r, "a command buffer");
   VkPipelineLayout layout = d->pipelines.layouts[1];
-  d->CmdBindPipeline(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, p->request.made->handle);
+  d->CmdBindPipeline(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, vk_pipeline_handle(p->request.made));
   d->CmdBindDescriptorSets(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &p->set, 0, NULL);
   d->CmdPushConstants(p->cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, p->params_bytes, p->params);
   d->CmdDispatch(p->cmd, p->groups, 1, 1);
@@ -68,7 +68,7 @@ static rlx_status run(vk_queue *q, probe *p, bool *as_wanted) {
   size_t failed;
   uint64_t serial;
   RLX_TRY(vk_range_alloc(d, &d->host_heap, 16, "a first question", &p->word));
-  RLX_TRY(vk_pipelines_get(d, &p->request, 1, &failed));
+  RLX_TRY(gpu_pipelines_get(&d->pipelines.table, &p->request, 1, &failed));
   RLX_TRY(bind(d, p));
   RLX_TRY(record(d, p));
   uint32_t *word = vk_range_map(&p->word);
@@ -84,7 +84,7 @@ static rlx_status ask(vk_queue *q, probe *p, bool *as_wanted) {
   rlx_status s = run(q, p, as_wanted);
   if (p->commands) d->DestroyCommandPool(d->handle, p->commands, NULL);
   if (p->sets) d->DestroyDescriptorPool(d->handle, p->sets, NULL);
-  vk_pipeline_release(d, p->request.made);
+  gpu_pipeline_release(&d->pipelines.table, p->request.made);
   vk_range_free(d, &d->host_heap, &p->word);
   return s;
 }

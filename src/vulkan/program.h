@@ -3,28 +3,16 @@
 #ifndef RLX_VULKAN_PROGRAM_H
 #define RLX_VULKAN_PROGRAM_H
 
-#include "base/bump.h"
+#include "gpu/program.h"
 #include "vulkan/vk.h"
 
+/* What Vulkan adds to the dispatch with the same index (gpu/program.h). */
 typedef struct vk_dispatch {
-  const gpu_kernel *kernel;
-  const uint32_t *constants, *params;
-  uint32_t group_size, groups_x, groups_y;
-  uint64_t cost;
-  size_t step;
-  rlx_bound windows[GPU_MAX_WINDOWS];
-  vk_pipeline *pipeline;
+  VkPipeline pipeline;
   VkDescriptorSet set;
   uint32_t n_accesses;
-  vk_access accesses[GPU_MAX_WINDOWS]; /* of buffers that change, not of tables and run words */
+  gpu_access accesses[GPU_MAX_WINDOWS]; /* of buffers that change, not of tables and run words */
 } vk_dispatch;
-
-typedef struct vk_step {
-  rlx_node node;
-  size_t first, n;          /* its dispatches; if none: */
-  uint64_t copy_bytes;      /* bytes to copy; 0: nothing to do */
-  vk_access from_and_to[2]; /* of a copy */
-} vk_step;
 
 typedef struct vk_counts {
   uint64_t dispatches, copies, barriers;
@@ -61,15 +49,10 @@ enum { VK_MAX_AHEAD = VK_N_SLOTS - 1 };
 struct rlx_program {
   vk_queue *queue;
   vk_device *device;
-  const rlx_graph *graph;
-  rlx_bump memory;
-  vk_step *steps;
-  size_t n_steps;
-  RLX_ARRAY(vk_dispatch) dispatches;
-  RLX_ARRAY(uint32_t) table;
+  gpu_program body;
+  vk_dispatch *dispatches; /* by dispatch */
   rlx_block *table_block;
-  vk_range run_words; /* GPU_RUN; no chunk: no dispatch reads it */
-  bool reads_run_words;
+  vk_range run_words;               /* GPU_RUN; no chunk: no dispatch reads it */
   uint64_t last;                    /* serial of its last submission */
   uint64_t in_flight[VK_MAX_AHEAD]; /* serials of the last submissions, the oldest at next_in_flight */
   uint32_t next_in_flight;

@@ -9,7 +9,7 @@ typedef struct recorder {
   VkCommandBuffer cmd;
   VkPipeline bound;
   uint64_t cost;
-  vk_hazards hazards;
+  gpu_hazards hazards;
 } recorder;
 
 void vk_recording_destroy(rlx_program *p, vk_recording *r) {
@@ -64,33 +64,38 @@ static rlx_status reserve(recorder *r, size_t step, uint64_t cost) {
   return RLX_OK;
 }
 
-static void order(recorder *r, const vk_access *a, uint32_t n) {
-  if (!vk_hazards_meet(&r->hazards, a, n)) return;
+static void order(recorder *r, const gpu_access *a, uint32_t n) {
+  if (!gpu_hazards_meet(&r->hazards, a, n)) return;
   vk_barrier(r->p->device, r->cmd, false);
   r->out->counts.barriers++;
 }
 
 /* ---- steps ---- */
 
-static rlx_status dispatch(recorder *r, const vk_dispatch *q) {
+static rlx_status dispatch(recorder *r, size_t i) {
   vk_device *d = r->p->device;
+  const gpu_bound_dispatch *q = &r->p->body.dispatches.v[i];
+  const vk_dispatch *made = &r->p->dispatches[i];
   VkPipelineLayout layout = d->pipelines.layouts[q->kernel->n_windows];
   RLX_TRY(reserve(r, q->step, q->cost));
-  order(r, q->accesses, q->n_accesses);
-  if (r->bound != q->pipeline->handle) d->CmdBindPipeline(r->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, q->pipeline->handle);
-  r->bound = q->pipeline->handle;
-  d->CmdBindDescriptorSets(r->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &q->set, 0, NULL);
+  order(r, made->accesses, made->n_accesses);
+  if (r->bound != made->pipeline) d->CmdBindPipeline(r->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, made->pipeline);
+  r->bound = made->pipeline;
+  d->CmdBindDescriptorSets(r->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &made->set, 0, NULL);
   d->CmdPushConstants(r->cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, q->kernel->params_bytes, q->params);
   d->CmdDispatch(r->cmd, q->groups_x, q->groups_y, 1);
   r->out->counts.dispatches++;
   return RLX_OK;
 }
 
-static rlx_status copy(recorder *r, size_t step, const vk_step *s) {
-  const vk_access *from = &s->from_and_to[0], *to = &s->from_and_to[1];
-  const VkBufferCopy region = {.srcOffset = from->begin, .dstOffset = to->begin, .size = s->copy_bytes};
+static rlx_status copy(recorder *r, size_t step, const gpu_step *s) {
+  const vk_range *from = vk_range_of(s->from.block), *to = vk_range_of(s->to.block);
+  const VkBufferCopy region = {
+    .srcOffset = from->offset + s->from.offset, .dstOffset = to->offset + s->to.offset, .size = s->copy_bytes};
+  const gpu_access accesses[2] = {{from->chunk, region.srcOffset, region.srcOffset + region.size, false},
+                                  {to->chunk, region.dstOffset, region.dstOffset + region.size, true}};
   RLX_TRY(reserve(r, step, s->copy_bytes));
-  order(r, s->from_and_to, 2);
+  order(r, accesses, 2);
   r->p->device->CmdCopyBuffer(r->cmd, from->chunk->buffer, to->chunk->buffer, 1, &region);
   r->out->counts.copies++;
   return RLX_OK;
@@ -110,8 +115,8 @@ static rlx_status record_steps(recorder *r) {
   if (r->out->manner == VK_TIMED) p->device->CmdResetQueryPool(r->cmd, r->out->queries, 0, (uint32_t)n + 1);
   stamp(r, 0);
   for (size_t i = first; i < first + n; i++) {
-    const vk_step *s = &p->steps[i];
-    for (size_t k = 0; k < s->n; k++) RLX_TRY(dispatch(r, &p->dispatches.v[s->first + k]));
+    const gpu_step *s = &p->body.steps[i];
+    for (size_t k = 0; k < s->n; k++) RLX_TRY(dispatch(r, s->first + k));
     if (s->copy_bytes) RLX_TRY(copy(r, i, s));
     stamp(r, (uint32_t)(i - first) + 1);
   }
@@ -165,7 +170,7 @@ rlx_status vk_program_record(rlx_program *p, size_t first, size_t n, vk_manner m
 
 void vk_program_counts(const rlx_program *p, vk_counts *out) {
   *out = (vk_counts){0};
-  for (size_t i = 0; i < p->n_steps; i++)
+  for (size_t i = 0; i < p->body.n_steps; i++)
     for (const vk_recording *r = p->recordings[i]; r; r = r->next) {
       if (r->manner == VK_TIMED) continue;
       out->dispatches += r->counts.dispatches;

@@ -6,12 +6,8 @@
 #include "base/log.h"
 #include "vulkan/program.h"
 
-/* "nodes 3 (matmul) to 9 (add)" */
 static rlx_status frame(const rlx_program *p, rlx_status s, size_t first, size_t last) {
-  rlx_node a = p->steps[first].node, b = p->steps[last].node;
-  if (first == last) return rlx_fail_frame(s, "node %u (%s)", (unsigned)a, rlx_node_op(p->graph, a));
-  return rlx_fail_frame(s, "nodes %u (%s) to %u (%s)", (unsigned)a, rlx_node_op(p->graph, a), (unsigned)b,
-                        rlx_node_op(p->graph, b));
+  return gpu_program_frame_span(&p->body, s, first, last);
 }
 
 static bool is_watched(const rlx_run_args *args) { return args->cancel || args->is_stoppable; }
@@ -110,11 +106,11 @@ static rlx_status run_singly(rlx_program *p, size_t first, size_t n, const rlx_r
 }
 
 rlx_status vk_program_submit(rlx_program *p, size_t first, size_t n, const rlx_run_args *args) {
-  if (first > p->n_steps || n > p->n_steps - first)
-    return RLX_FAIL(RLX_INVALID, "vulkan: %zu steps from %zu: the program has %zu", n, first, p->n_steps);
+  if (first > p->body.n_steps || n > p->body.n_steps - first)
+    return RLX_FAIL(RLX_INVALID, "vulkan: %zu steps from %zu: the program has %zu", n, first, p->body.n_steps);
   if (n == 0) return RLX_OK;
   const bool wants_times = args->begin_ns || args->end_ns;
-  if (p->reads_run_words) {
+  if (p->body.reads_run_words) {
     rlx_status s = vk_wait(p->queue, p->last); /* the previous run may still read its number */
     if (s) return frame(p, s, first, first + n - 1);
     uint32_t *words = vk_range_map(&p->run_words);

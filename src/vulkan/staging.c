@@ -155,8 +155,8 @@ static rlx_status batch(vk_queue *q, uint64_t bytes, vk_slot **out) {
   return RLX_OK;
 }
 
-static void order(vk_queue *q, const vk_slot *slot, const vk_access *a, uint32_t n) {
-  if (vk_hazards_meet(&q->staging.hazards, a, n)) vk_barrier(q->device, slot->cmd, false);
+static void order(vk_queue *q, const vk_slot *slot, const gpu_access *a, uint32_t n) {
+  if (gpu_hazards_meet(&q->staging.hazards, a, n)) vk_barrier(q->device, slot->cmd, false);
 }
 
 static rlx_status write_small(vk_queue *q, const vk_range *to, uint64_t offset, const void *src, uint64_t bytes) {
@@ -164,7 +164,7 @@ static rlx_status write_small(vk_queue *q, const vk_range *to, uint64_t offset, 
   RLX_TRY(batch(q, bytes, &slot));
   memcpy(slot_map(q, slot) + slot->used, src, (size_t)bytes);
   const uint64_t at = to->offset + offset;
-  order(q, slot, &(vk_access){to->chunk, at, at + bytes, true}, 1);
+  order(q, slot, &(gpu_access){to->chunk, at, at + bytes, true}, 1);
   copy_bytes(q, slot->cmd, q->staging.memory.chunk, slot_offset(q, slot) + slot->used, to->chunk, at, bytes);
   slot->used += (bytes + 15) / 16 * 16;
   return RLX_OK;
@@ -177,7 +177,7 @@ static rlx_status zero(vk_queue *q, const vk_range *to, uint64_t offset, uint64_
   uint64_t first = (from + 3) / 4 * 4, last = until / 4 * 4;
   if (first >= last) first = last = until;
   RLX_TRY(batch(q, 0, &slot));
-  order(q, slot, &(vk_access){to->chunk, from, until, true}, 1);
+  order(q, slot, &(gpu_access){to->chunk, from, until, true}, 1);
   if (first < last) q->device->CmdFillBuffer(slot->cmd, to->chunk->buffer, first, last - first, 0);
   const vk_range *zeros = &q->device->nothing;
   if (from < first) copy_bytes(q, slot->cmd, zeros->chunk, zeros->offset, to->chunk, from, first - from);
@@ -185,11 +185,11 @@ static rlx_status zero(vk_queue *q, const vk_range *to, uint64_t offset, uint64_
   return RLX_OK;
 }
 
-static rlx_status copy(vk_queue *q, const vk_access access[2], uint64_t bytes) {
+static rlx_status copy(vk_queue *q, const gpu_access access[2], uint64_t bytes) {
   vk_slot *slot;
   RLX_TRY(batch(q, 0, &slot));
   order(q, slot, access, 2);
-  copy_bytes(q, slot->cmd, access[0].chunk, access[0].begin, access[1].chunk, access[1].begin, bytes);
+  copy_bytes(q, slot->cmd, access[0].memory, access[0].begin, access[1].memory, access[1].begin, bytes);
   return RLX_OK;
 }
 
@@ -356,7 +356,7 @@ rlx_status vk_copy(rlx_queue *base, rlx_block *dst, uint64_t dst_offset, const r
   RLX_TRY(wait_for_copies(q, src, false));
   const vk_range *from = vk_range_of(src), *to = vk_range_of(dst);
   const uint64_t a = from->offset + src_offset, z = to->offset + dst_offset;
-  const vk_access access[2] = {{from->chunk, a, a + bytes, false}, {to->chunk, z, z + bytes, true}};
+  const gpu_access access[2] = {{from->chunk, a, a + bytes, false}, {to->chunk, z, z + bytes, true}};
   rlx_log_lock(&q->lock);
   const bool is_direct = dst->map && src->map && is_idle_locked(q);
   rlx_status s = is_direct ? RLX_OK : copy(q, access, bytes);

@@ -10,7 +10,8 @@
 
 #include <pthread.h>
 
-#include "vulkan/hazards.h"
+#include "gpu/hazards.h"
+#include "vulkan/memory.h"
 
 enum { VK_N_SLOTS = 4, VK_MAX_BATCH_WRITE = 64 << 10 };
 
@@ -29,9 +30,9 @@ typedef struct vk_staging { /* guarded by the queue's lock */
   vk_range memory;
   uint64_t slot_bytes;
   vk_slot slots[VK_N_SLOTS];
-  vk_slot *open;      /* the open batch; NULL: nothing is batched */
-  vk_hazards hazards; /* of the batch */
-  bool fills_host;    /* a copy in the batch writes memory that the host reads */
+  vk_slot *open;       /* the open batch; NULL: nothing is batched */
+  gpu_hazards hazards; /* of the batch */
+  bool fills_host;     /* a copy in the batch writes memory that the host reads */
 } vk_staging;
 
 typedef struct vk_queue vk_queue;

@@ -40,18 +40,18 @@ TEST(planes_round_trip) {
       rlx_type type = {.dtype = types[t].dtype};
       type.shape = RLX_DIMS(shapes[i][0], shapes[i][1], shapes[i][2] * elements_of(types[t].dtype));
       if (!gpu_planes_of(type.dtype)->bytes) { /* always stored plain */
-        CHECK_EQ_INT(gpu_layout_bytes(GPU_LAYOUT_PLANES, &type), 0);
+        CHECK_EQ_INT(gpu_layout_bytes(NULL, GPU_LAYOUT_PLANES, &type), 0);
         continue;
       }
       size_t n = (size_t)(shapes[i][0] * shapes[i][1] * shapes[i][2]) * types[t].bytes;
-      size_t packed_bytes = (size_t)gpu_layout_bytes(GPU_LAYOUT_PLANES, &type);
+      size_t packed_bytes = (size_t)gpu_layout_bytes(NULL, GPU_LAYOUT_PLANES, &type);
       CHECK(n == 0 ? packed_bytes == 0 : packed_bytes >= n && packed_bytes < n + GPU_MAX_PLANES * GPU_ALIGN);
       uint8_t *from = rlx_mem_alloc(n + 1), *packed = rlx_mem_alloc(packed_bytes + 1), *back = rlx_mem_alloc(n + 1);
       CHECK(from && packed && back);
       for (size_t j = 0; j < n; j++) from[j] = (uint8_t)((seed = seed * 1664525u + 1013904223u) >> 24);
       memset(packed, 0xee, packed_bytes), memset(back, 0xee, n);
-      CHECK_OK(gpu_repack(GPU_LAYOUT_PLANES, &type, true, from, packed, NULL));
-      CHECK_OK(gpu_repack(GPU_LAYOUT_PLANES, &type, false, packed, back, NULL));
+      CHECK_OK(gpu_repack(NULL, GPU_LAYOUT_PLANES, &type, true, from, packed, NULL));
+      CHECK_OK(gpu_repack(NULL, GPU_LAYOUT_PLANES, &type, false, packed, back, NULL));
       CHECK(memcmp(from, back, n) == 0);
       rlx_mem_free(from), rlx_mem_free(packed), rlx_mem_free(back);
     }
@@ -72,10 +72,10 @@ TEST(planes_are_the_whole_block) {
 TEST(layouts_that_are_not_ours) {
   rlx_type dense = {.dtype = RLX_F32, .shape = RLX_DIMS(16, 32)},
            block = {.dtype = RLX_Q8_0, .shape = RLX_DIMS(16, 32)};
-  CHECK_EQ_INT(gpu_layout_bytes(GPU_LAYOUT_PLANES, &dense), 0);
-  CHECK_EQ_INT(gpu_layout_bytes(GPU_LAYOUT_PLANES + 1, &block), 0);
-  CHECK_FAILS(gpu_repack(GPU_LAYOUT_PLANES, &dense, true, "", NULL, NULL), RLX_INVALID, "f32[16,32]");
-  CHECK_FAILS(gpu_repack(77, &block, true, "", NULL, NULL), RLX_INVALID, "77");
+  CHECK_EQ_INT(gpu_layout_bytes(NULL, GPU_LAYOUT_PLANES, &dense), 0);
+  CHECK_EQ_INT(gpu_layout_bytes(NULL, GPU_LAYOUT_PLANES + 1, &block), 0);
+  CHECK_FAILS(gpu_repack(NULL, GPU_LAYOUT_PLANES, &dense, true, "", NULL, NULL), RLX_INVALID, "f32[16,32]");
+  CHECK_FAILS(gpu_repack(NULL, 77, &block, true, "", NULL, NULL), RLX_INVALID, "77");
 }
 
 /* ---- decoding ---- */

@@ -29,34 +29,34 @@ TEST(idle_pipelines_are_few) {
   if (acquired == RLX_NOT_FOUND) SKIP(rlx_message());
   CHECK_OK(acquired);
   vk_device *d = (vk_device *)base;
-  vk_pipelines *p = &d->pipelines;
-  vk_pipeline_request requests[N], again[2];
+  gpu_pipelines *p = &d->pipelines.table;
+  gpu_pipeline_request requests[N], again[2];
   size_t failed;
   p->max_idle = KEPT;
   for (uint32_t i = 0; i < N; i++)
     requests[i] =
-      (vk_pipeline_request){.kernel = &gpu_kernel_convert, .group_size = 8 * (i + 1), .constants = constants};
-  CHECK_OK(vk_pipelines_get(d, requests, N, &failed));
+      (gpu_pipeline_request){.kernel = &gpu_kernel_convert, .group_size = 8 * (i + 1), .constants = constants};
+  CHECK_OK(gpu_pipelines_get(p, requests, N, &failed));
   CHECK_EQ_INT(p->n, N);
   CHECK_EQ_INT(p->n_idle, 0);
   again[0] = again[1] = requests[5];
-  CHECK_OK(vk_pipelines_get(d, again, 2, &failed));
+  CHECK_OK(gpu_pipelines_get(p, again, 2, &failed));
   CHECK(again[0].made == requests[5].made && again[1].made == requests[5].made && requests[5].made->refs == 3);
-  for (uint32_t i = 0; i < N; i++) vk_pipeline_release(d, requests[i].made);
+  for (uint32_t i = 0; i < N; i++) gpu_pipeline_release(p, requests[i].made);
   CHECK_EQ_INT(p->n_idle, KEPT);
   CHECK_EQ_INT(p->n, KEPT + 1);
   CHECK_EQ_INT(again[0].made->refs, 2);
-  const vk_pipeline *newest = requests[N - 1].made;
+  const gpu_pipeline *newest = requests[N - 1].made;
   requests[0] = requests[N - 1];
-  CHECK_OK(vk_pipelines_get(d, requests, 2, &failed)); /* one that was kept and one that was dropped */
-  CHECK(requests[0].made == newest && requests[1].made->handle);
-  CHECK_EQ_INT(p->n_made, N + 1);
+  CHECK_OK(gpu_pipelines_get(p, requests, 2, &failed)); /* one that was kept and one that was dropped */
+  CHECK(requests[0].made == newest && vk_pipeline_handle(requests[1].made));
+  CHECK_EQ_INT(d->pipelines.n_made, N + 1);
   CHECK_EQ_INT(p->n_idle, KEPT - 1);
   for (int i = 0; i < 2; i++) {
-    vk_pipeline_release(d, requests[i].made);
-    vk_pipeline_release(d, again[i].made);
+    gpu_pipeline_release(p, requests[i].made);
+    gpu_pipeline_release(p, again[i].made);
   }
-  vk_pipeline_release(d, NULL);
+  gpu_pipeline_release(p, NULL);
   CHECK_EQ_INT(p->n, KEPT);
   rlx_device_release(base);
 }
@@ -85,7 +85,7 @@ TEST(failing_allocations_of_the_host) {
   rlx_status acquired = rlx_device_acquire(name, &d);
   if (acquired == RLX_NOT_FOUND) SKIP(rlx_message());
   CHECK_OK(acquired);
-  ((vk_device *)d)->pipelines.max_idle = 0; /* each round creates its own pipelines */
+  ((vk_device *)d)->pipelines.table.max_idle = 0; /* each round creates its own pipelines */
   const rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .n_threads = 1, .no_pool = true};
   CHECK_OK(rlx_session_create(&desc, &s)); /* and its own blocks */
   CHECK_OK(expr_graph("x: f32[2,33]", "%a = softmax(%x); log_softmax(%a)", &g));
