@@ -1,18 +1,19 @@
 """Gives the generated kernel texts to real compilers: a part of tools/kernels --validate, run by the Python of build/tools.
 
     kernel_check.py wgsl FOLDER NAME...    a compute pipeline of each FOLDER/NAME.wgsl, by wgpu-native on a Vulkan driver
-    kernel_check.py cuda FOLDER NAME...    each FOLDER/NAME.cu compiled for sm_90 by NVRTC, which needs no GPU; by nvcc
+    kernel_check.py cuda FOLDER NAME...    each FOLDER/NAME.cu compiled by NVRTC, which needs no GPU, for four chips; by nvcc
                                            where there is no NVRTC
 
-Specialisation constants have their defaults, the group size is 128. What fails is named with the compiler's words. The last
+Specialisation constants have their defaults, which FOLDER/NAME.json has, the group size is 128. What fails is named with
+the compiler's words. The last
 line is 'N passed, N failed, N skipped'; where a compiler or a driver cannot be had, all texts are skipped, for that reason.
 """
 
 import ctypes
 import glob
+import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -27,10 +28,9 @@ class Missing(Exception):
     """What the check needs is not here."""
 
 
-def defaults(name):
-    """The kernel's constants and their defaults, by number: WGSL has both."""
-    found = re.findall(r"@id\((\d+)\) override \w+ : u32 = (\d+)u", (TEXTS / f"{name}.wgsl").read_text())
-    return {**{int(i): int(v) for i, v in found}, 0: GROUP}
+def about(name):
+    """The kernel's constants and their defaults, by number, and whether it needs matrix units."""
+    return json.loads((TEXTS / f"{name}.json").read_text())
 
 
 # ---- WGSL ----
@@ -69,8 +69,18 @@ def check_wgsl(names):
 
 # ---- CUDA ----
 
-def cuda_options(name):
-    return ["-w", "--gpu-architecture=sm_90", *(f"-DK_C{i}={v}u" for i, v in sorted(defaults(name).items()))]
+CHIPS = (75, 80, 90, 100)
+FIRST_WITH_MATRICES = 80
+
+
+def cuda_options(name, chip):
+    """As src/cuda/compile.c has them."""
+    constants = {"0": GROUP, **about(name)["constants"]}
+    return ["-w", "--fmad=false", f"--gpu-architecture=sm_{chip}", *(f"-DK_C{i}={v}u" for i, v in constants.items())]
+
+
+def cuda_chips(name):
+    return [chip for chip in CHIPS if chip >= FIRST_WITH_MATRICES or not about(name)["matrix"]]
 
 
 class Nvrtc:
@@ -86,9 +96,9 @@ class Nvrtc:
                 continue
         raise Missing("NVRTC is not installed")
 
-    def compile(self, name):
+    def compile(self, name, chip):
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
-        options = [o.encode() for o in cuda_options(name)]
+        options = [o.encode() for o in cuda_options(name, chip)]
         text = (TEXTS / f"{name}.cu").read_text().encode()
         if self.library.nvrtcCreateProgram(ctypes.byref(program), text, f"{name}.cu".encode(), 0, None, None):
             return "nvrtcCreateProgram failed"
@@ -100,9 +110,9 @@ class Nvrtc:
         return (log.value.decode(errors="replace") or f"error {failed}") if failed else None
 
 
-def nvcc_compile(name):
+def nvcc_compile(name, chip):
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(["nvcc", *cuda_options(name), "-cubin", "-o", f"{folder}/k.cubin", TEXTS / f"{name}.cu"],
+        done = subprocess.run(["nvcc", *cuda_options(name, chip), "-cubin", "-o", f"{folder}/k.cubin", TEXTS / f"{name}.cu"],
                               capture_output=True, text=True)
     return done.stdout + done.stderr if done.returncode else None
 
@@ -114,8 +124,10 @@ def check_cuda(names):
         if not shutil.which("nvcc"):
             raise Missing(f"{missing}, nor is nvcc")
         compile_one = nvcc_compile
+    jobs = [(name, chip) for name in names for chip in cuda_chips(name)]
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(names, pool.map(compile_one, names)))
+        results = pool.map(lambda job: compile_one(*job), jobs)
+    return {f"{name} for sm_{chip}": error for (name, chip), error in zip(jobs, results)}
 
 
 def main():
@@ -125,10 +137,9 @@ def main():
     except Missing as missing:
         print(f"SKIP  {kind}: {missing}\n0 passed, 0 failed, {len(names)} skipped")
         return 0
-    suffix = {"wgsl": "wgsl", "cuda": "cu"}[kind]
     failed = {name: error for name, error in results.items() if error}
     for name, error in failed.items():
-        print(f"FAIL  {name}.{suffix}:\n{error.strip()[:3000]}")
+        print(f"FAIL  {kind} {name}:\n{error.strip()[:3000]}")
     print(f"{len(results) - len(failed)} passed, {len(failed)} failed, 0 skipped")
     return 1 if failed else 0
 

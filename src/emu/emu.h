@@ -37,6 +37,6 @@ typedef struct emu_kernel {
   void (*group)(void);                                                                        /* before each group */
   void (*run)(void);                                                                          /* one invocation */
 } emu_kernel;
-extern const emu_kernel *const emu_kernels[]; /* in the order of gpu_kernels; NULL: a kernel only for Vulkan */
+extern const emu_kernel *const emu_kernels[]; /* in the order of gpu_kernels; NULL: a kernel on matrix units */
 
 #endif

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the Vulkan kernels of attention and narrow products that need matrix units as C++ on the host: tests/gpu/coop/.
+"""Runs the kernels of attention and narrow products on matrix units as C++ on the host: tests/gpu/coop/. Each is run with
+matrices as Vulkan has them, whose elements may lie in any order, and as CUDA has them (src/gpu/kernels/matrices.h).
 
   tests/gpu/test_gpu_coop.py [KERNEL]      (RLX_TEST_SEED: repeats the cases of an earlier run; CXX: g++ unless set)
 
@@ -26,19 +27,20 @@ KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention
 CASES = {"attention": 8, "rows": 12}  # each runs up to a few hundred thousand invocations as coroutines
 
 
-def check(program_name, kernel, seed, folder):
+def check(program_name, kernel, seed, folder, target):
     """How many cases passed and failed."""
     program = pathlib.Path(folder) / kernel
+    cuda = ["-DCOOP_CUDA", "-Wno-maybe-uninitialized"] if target == "cuda" else []
     made = subprocess.run([CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/src/gpu/kernels",
                            *(["-DCOOP_BF16"] if "bf16" in kernel or "full" in kernel or "f32" in kernel else []),
-                           f'-DKERNEL_FILE="{kernel}.glsl.k"',
+                           f'-DKERNEL_FILE="{kernel}.matrix.k"', *cuda,
                            ROOT / f"tests/gpu/coop/{program_name}.cpp", "-o", program], capture_output=True, text=True)
     if made.returncode:
-        print(f"FAIL {kernel} does not compile:\n{made.stderr}")
+        print(f"FAIL {kernel} for {target} does not compile:\n{made.stderr}")
         return 0, 1
-    print(f"{kernel}: RLX_TEST_SEED={seed}", flush=True)
+    print(f"{kernel} for {target}: RLX_TEST_SEED={seed}", flush=True)
     try:
-        done = subprocess.run([program, str(CASES[program_name]), str(seed)], capture_output=True, text=True,
+        done = subprocess.run([program, str(CASES[program_name] // 2), str(seed)], capture_output=True, text=True,
                               timeout=SECONDS)
         out, code = done.stdout + done.stderr, done.returncode
     except subprocess.TimeoutExpired:
@@ -46,7 +48,7 @@ def check(program_name, kernel, seed, folder):
     counts = re.search(r"(\d+) passed, (\d+) failed, 0 skipped$", out.strip())
     if code == 0 and counts:
         return int(counts[1]), int(counts[2])
-    print(f"FAIL {kernel}: ended with {code}\n{out}  repeat: RLX_TEST_SEED={seed} tests/gpu/test_gpu_coop.py {kernel}")
+    print(f"FAIL {kernel} for {target}: ended with {code}\n{out}  repeat: RLX_TEST_SEED={seed} tests/gpu/test_gpu_coop.py {kernel}")
     return (int(counts[1]), int(counts[2])) if counts else (0, 1)
 
 
@@ -66,8 +68,9 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, kernel in kernels:
-            good, bad = check(name, kernel, seed, folder)
-            passed, failed = passed + good, failed + bad
+            for target in ("vulkan", "cuda"):
+                good, bad = check(name, kernel, seed, folder, target)
+                passed, failed = passed + good, failed + bad
     print(f"{passed} passed, {failed} failed, 0 skipped")
     return 1 if failed or not kernels else 0
 

@@ -4,13 +4,27 @@ typedef float f32;
 typedef unsigned int u32;
 typedef int i32;
 typedef uint2 u32x2;
-typedef uint4 u32x4;
-typedef float4 f32x4;
 #define U2 make_uint2
-#define U4 make_uint4
-#define F4 make_float4
 #define K_UNROLL _Pragma("unroll")
 #define K_DEVICE static __device__ __forceinline__
+#define K_MEMBER __device__ __forceinline__
+#ifdef K_MATRIX /* kernels on matrix units also index vectors */
+template <class T> struct __align__(16) k_vector {
+  T x, y, z, w;
+  K_MEMBER T &operator[](u32 i) { return (&x)[i]; }
+};
+typedef k_vector<u32> u32x4;
+typedef k_vector<f32> f32x4;
+K_DEVICE u32x4 U4(u32 a, u32 b, u32 c, u32 d) { return {a, b, c, d}; }
+K_DEVICE f32x4 F4(f32 a, f32 b, f32 c, f32 d) { return {a, b, c, d}; }
+K_DEVICE f32x4 operator*(f32x4 a, f32 s) { return {a.x * s, a.y * s, a.z * s, a.w * s}; }
+K_DEVICE f32x4 operator-(f32x4 a, f32x4 b) { return {a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w}; }
+#else
+typedef uint4 u32x4;
+typedef float4 f32x4;
+#define U4 make_uint4
+#define F4 make_float4
+#endif
 
 #define PARAMS_BEGIN struct Params { u32 groups;
 #define FIELD(T, n) T n;
@@ -68,8 +82,13 @@ K_DEVICE f32 k_half(u32 h) {
   return r;
 }
 #define F16LO(u) k_half((u) & 0xffffu)
-#define PACKS_F16 0u
-#define HALF_PAIR(a, b) 0u
+K_DEVICE u32 k_half_pair(f32 lo, f32 hi) {
+  u32 r;
+  asm("{.reg .f16 a, b; cvt.rn.f16.f32 a, %1; cvt.rn.f16.f32 b, %2; mov.b32 %0, {a, b};}" : "=r"(r) : "f"(lo), "f"(hi));
+  return r;
+}
+#define PACKS_F16 1u
+#define HALF_PAIR(a, b) k_half_pair(a, b)
 #define F16HI(u) k_half((u) >> 16u)
 #define MULHI(a, b) __umulhi(a, b)
 #define COUNT_ONES(u) ((u32)__popc(u))
@@ -93,3 +112,6 @@ template <class T> K_DEVICE T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
+#ifdef K_MATRIX
+#include "k_cuda_matrix.h"
+#endif

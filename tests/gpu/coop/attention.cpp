@@ -1,4 +1,4 @@
-/* attention_coop*.glsl.k on the host (k_coop.h) against the formula in double: random shapes, masks, splits and element
+/* attention_coop*.matrix.k on the host (k_coop.h) against the formula in double: random shapes, masks, splits and element
  * mappings of matrices, non-finite values at masked keys.
  *
  *   attention NUMBER SEED     closes with 'N passed, N failed, N skipped'

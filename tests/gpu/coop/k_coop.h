@@ -1,4 +1,4 @@
-/* A prelude of the kernel dialect for kernels that only Vulkan has: with it a C++ compiler compiles a NAME.glsl.k that
+/* A prelude of the kernel dialect for kernels on matrix units: with it a C++ compiler compiles a NAME.matrix.k that
  * uses cooperative matrices, to run it on the host. No device here has matrix units, and no software driver has them
  * either.
  *
@@ -290,6 +290,53 @@ static void run_group(u32 number, u32 size) {
   }
 }
 
+#ifdef COOP_CUDA
+/* ---- matrices as CUDA has them: the kernels' own code over two emulated instructions ---- */
+
+#define K_MATRIX 1
+#define K_DEVICE static inline
+#define K_MEMBER
+
+/* What an instruction of a subgroup exchanges: words by invocation. */
+static u32 exchanged_words[MAX_INVOCATIONS][8];
+static const u32x4 *exchanged_rows[MAX_INVOCATIONS];
+
+static inline void k_load_matrices(const u32x4 *row, bool transposed, u32 w[4]) {
+  const u32 first = current / 32 * 32, g = current % 32 / 4, t = current % 4;
+  exchanged_rows[current] = row;
+  subgroupBarrier();
+  for (u32 m = 0; m < 4; m++) {
+    uint16_t pair[2];
+    for (u32 i = 0; i < 2; i++) {
+      const u32 line = transposed ? 2 * t + i : g, column = transposed ? g : 2 * t + i;
+      memcpy(&pair[i], (const char *)exchanged_rows[first + 8 * m + line] + 2 * column, 2);
+    }
+    w[m] = pair[0] | (u32)pair[1] << 16;
+  }
+  subgroupBarrier();
+}
+
+static inline void k_multiply(const u32 a[4], u32 b0, u32 b1, f32 &c0, f32 &c1, f32 &c2, f32 &c3) {
+  const u32 first = current / 32 * 32, g = current % 32 / 4, t = current % 4;
+  f32 *sums[2][2] = {{&c0, &c1}, {&c2, &c3}};
+  memcpy(exchanged_words[current], a, 16);
+  exchanged_words[current][4] = b0;
+  exchanged_words[current][5] = b1;
+  subgroupBarrier();
+  for (u32 lower = 0; lower < 2; lower++)
+    for (u32 j = 0; j < 2; j++)
+      for (u32 k = 0; k < 16; k++) {
+        /* row g + 8 lower of a, column 2 t + j of b */
+        const u32 left = exchanged_words[first + 4 * g + k % 8 / 2][lower + 2 * (k / 8)];
+        const u32 right = exchanged_words[first + 4 * (2 * t + j) + k % 8 / 2][4 + k / 8];
+        *sums[lower][j] += (f32)element_of(left, k % 2) * (f32)element_of(right, k % 2);
+      }
+  subgroupBarrier();
+}
+#define K_STORE_PAIR(vector, i, a, b) ((vector)[i] = AS_U32(a), (vector)[(i) + 1] = AS_U32(b))
+#include "matrices.h"
+static u32 element_layout; /* has no effect */
+#else
 /* ---- matrices ---- */
 
 enum { gl_MatrixUseA, gl_MatrixUseB, gl_MatrixUseAccumulator, gl_ScopeSubgroup };
@@ -389,5 +436,7 @@ static sums_matrix coopMatMulAdd(const half_matrix<gl_MatrixUseA> &a, const half
   subgroupBarrier();
   return c;
 }
+
+#endif
 
 #endif

@@ -1,4 +1,4 @@
-/* rows_coop*.glsl.k and rows_direct*.glsl.k on the host (k_coop.h) against sums in double: random shapes and types,
+/* rows_coop*.matrix.k and rows_direct*.matrix.k on the host (k_coop.h) against sums in double: random shapes and types,
  * parts of k, rows far outside the range of f16, non-finite values. Elements of block types are decoded with blocks.kh,
  * which the kernels do not use.
  *
