@@ -13,9 +13,12 @@ set_source_files_properties(${emulated_sources} PROPERTIES COMPILE_OPTIONS
   "-Wno-conversion;-Wno-shadow;-Wno-unused-variable;-Wno-unused-but-set-variable;-Wno-type-limits;-Wno-parentheses\
 ;-Wno-unknown-pragmas")
 add_library(rlx_emulator OBJECT ${emulator_sources} ${emulated_sources})
-if(NOT kernel_targets) # the library has no GPU backend, and so no lowerings; tests look at SPIR-V all the same
+if(NOT kernel_targets) # the library has no GPU backend, and so no lowerings
+  target_sources(rlx_emulator PRIVATE ${gpu_sources})
+endif()
+if(NOT has_vulkan) # tests look at SPIR-V all the same
   kernel_column(spirv column)
-  target_sources(rlx_emulator PRIVATE ${gpu_sources} ${column})
+  target_sources(rlx_emulator PRIVATE ${column})
 endif()
 target_include_directories(rlx_emulator PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(rlx_emulator PRIVATE RLX_EMU)

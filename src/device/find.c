@@ -130,15 +130,21 @@ static bool fits_uuid(const rlx_device_info *info, const char *name) { return sa
 static bool fits_name(const rlx_device_info *info, const char *name) { return same(info->name, name, strlen(name)); }
 static bool fits_part(const rlx_device_info *info, const char *name) { return contains(info->name, name); }
 
-/* Finds the one device whose description matches. Several matches are a failure: the choice is not guessed. */
+/* Finds the one device whose description matches. Several matches are a failure: the choice is not guessed. A device
+ * that several backends have (one UUID) is one device, and the first of them has it. */
 static bool by_fit(const rlx_backend_list *all, const char *name, bool (*fits)(const rlx_device_info *, const char *),
                    rlx_device_place *out, rlx_status *status) {
   rlx_device_place place;
+  char first[sizeof((rlx_device_info *)0)->uuid] = "";
   uint32_t n_fit = 0;
   for (uint32_t number = 0; rlx_device_at(all, number, &place); number++) {
     rlx_device_info info = {RLX_DEVICE_INFO_INIT};
     if (place.backend->describe(place.index, &info) || !fits(&info, name)) continue;
-    if (n_fit++ == 0) *out = place;
+    if (n_fit && strcmp(first, info.uuid) == 0) continue;
+    if (n_fit++ == 0) {
+      *out = place;
+      memcpy(first, info.uuid, sizeof first);
+    }
   }
   *status = n_fit > 1 ? not_found(all, name, "several devices have this in their name, so a number or a UUID is needed")
                       : RLX_OK;

@@ -1,0 +1,246 @@
+/* Compiles kernels with NVRTC, or takes the machine code from the cache. */
+#include "cuda/compile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cache_file.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+  OPTION_BYTES = 32,
+  N_OWN_OPTIONS = 3,
+  MAX_OPTIONS = GPU_MAX_CONSTANTS + 1 + N_OWN_OPTIONS,
+  MAX_CODE_BYTES = 64 << 20,
+  MAX_LOG_BYTES = 4096,
+  NVRTC_ERROR_INVALID_OPTION = 5,
+};
+
+/* What compile returns besides an error of the driver, which is above 0. */
+enum { NO_MEMORY = -1, COMPILER_FAILED = -2 };
+
+typedef struct option_list {
+  char text[MAX_OPTIONS][OPTION_BYTES];
+  const char *v[MAX_OPTIONS];
+  int n;
+} option_list;
+
+static void add_option(option_list *l, const char *fmt, ...) RLX_PRINTF(2, 3);
+static void add_option(option_list *l, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  rlx_format_fixed(l->text[l->n], OPTION_BYTES, fmt, args);
+  va_end(args);
+  l->v[l->n] = l->text[l->n];
+  l->n++;
+}
+
+/* Products and sums are not fused unless a kernel says fma: some kernels rely on both being rounded. */
+static void list_options(const cu_device *d, const gpu_pipeline *q, bool is_portable, option_list *l) {
+  l->n = 0;
+  if (is_portable) add_option(l, "--gpu-architecture=compute_75");
+  else add_option(l, "--gpu-architecture=sm_%d%d", d->physical->major, d->physical->minor);
+  add_option(l, "--fmad=false");
+  add_option(l, "-w");
+  add_option(l, "-DK_C0=%uu", (unsigned)q->group_size);
+  for (uint32_t i = 0; i < q->kernel->n_constants; i++)
+    add_option(l, "-DK_C%u=%uu", (unsigned)(i + 1), (unsigned)q->constants[i]);
+}
+
+/* ---- the cache ---- */
+
+typedef struct head {
+  char magic[8];
+  uint64_t key, bytes, checksum;
+} head;
+
+typedef struct image {
+  char *data; /* the code is at `code`; freed as a whole */
+  const char *code;
+  size_t bytes;
+} image;
+
+static void image_free(image *m) {
+  rlx_mem_free(m->data);
+  *m = (image){0};
+}
+
+/* False: there is no folder for it. */
+static bool cache_path(const cu_device *d, const gpu_pipeline *q, const gpu_code *code, const option_list *options,
+                       char *path, uint64_t *key) {
+  const int versions[] = {d->loader->driver_version, d->loader->compiler_version};
+  uint64_t a = rlx_hash_bytes(0, code->text, code->n), b = rlx_hash_bytes(1, code->text, code->n);
+  for (int i = 0; i < options->n; i++) {
+    a = rlx_hash_bytes(a, options->v[i], strlen(options->v[i]) + 1);
+    b = rlx_hash_bytes(b, options->v[i], strlen(options->v[i]) + 1);
+  }
+  a = rlx_hash_bytes(a, versions, sizeof versions);
+  *key = rlx_hash_bytes(b, versions, sizeof versions);
+  char name[128];
+  snprintf(name, sizeof name, "cuda/sm_%d%d/%.64s-%016llx.code", d->physical->major, d->physical->minor,
+           q->kernel->name, (unsigned long long)a);
+  return rlx_cache_path(name, path, RLX_CACHE_PATH_BYTES);
+}
+
+static bool read_cached(const char *path, uint64_t key, image *out) {
+  size_t bytes = 0;
+  head h;
+  *out = (image){0};
+  if (!rlx_cache_read(path, MAX_CODE_BYTES, &out->data, &bytes)) return false;
+  if (bytes > sizeof h) memcpy(&h, out->data, sizeof h);
+  if (bytes > sizeof h && memcmp(h.magic, "rlxcuda1", sizeof h.magic) == 0 && h.key == key &&
+      h.bytes == bytes - sizeof h && h.checksum == rlx_hash_bytes(0, out->data + sizeof h, bytes - sizeof h)) {
+    out->code = out->data + sizeof h;
+    out->bytes = bytes - sizeof h;
+    return true;
+  }
+  rlx_log_write(RLX_LOG_WARN, "cuda: %s is damaged: made again", path);
+  image_free(out);
+  return false;
+}
+
+static void write_cached(const char *path, uint64_t key, image *m) {
+  head h = {.magic = "rlxcuda1", .key = key, .bytes = m->bytes, .checksum = rlx_hash_bytes(0, m->code, m->bytes)};
+  memcpy(m->data, &h, sizeof h); /* there is room for it before the code */
+  if (!rlx_cache_write(path, m->data, sizeof h + m->bytes))
+    rlx_log_write(RLX_LOG_INFO, "cuda: %s cannot be written", path);
+}
+
+/* ---- the compiler ---- */
+
+static char *copy_log(const cu_compiler *c, nvrtcProgram program, nvrtcResult r) {
+  size_t bytes = 0;
+  char *log = NULL;
+  if (r == NVRTC_ERROR_COMPILATION && !c->GetProgramLogSize(program, &bytes) && bytes > 1 && bytes < MAX_CODE_BYTES &&
+      (log = rlx_mem_alloc(bytes)) != NULL && !c->GetProgramLog(program, log))
+    return log;
+  rlx_mem_free(log);
+  const char *name = c->GetErrorString(r);
+  const size_t n = strlen(name) + 1;
+  log = rlx_mem_alloc(n);
+  if (log) memcpy(log, name, n);
+  return log;
+}
+
+static int get_code(const cu_compiler *c, nvrtcProgram program, bool is_portable, image *out) {
+  size_t bytes = 0;
+  if (is_portable ? c->GetPTXSize(program, &bytes) : c->GetCUBINSize(program, &bytes)) return COMPILER_FAILED;
+  if (!bytes || bytes > MAX_CODE_BYTES) return COMPILER_FAILED;
+  out->data = rlx_mem_alloc(sizeof(head) + bytes);
+  if (!out->data) return NO_MEMORY;
+  char *code = out->data + sizeof(head);
+  out->code = code;
+  out->bytes = bytes;
+  return (is_portable ? c->GetPTX(program, code) : c->GetCUBIN(program, code)) ? COMPILER_FAILED : 0;
+}
+
+static int compile_text(const cu_device *d, cu_pipeline *q, const gpu_code *code, bool is_portable,
+                        const option_list *options, nvrtcResult *result, image *out) {
+  const cu_compiler *c = &d->loader->compiler;
+  nvrtcProgram program = NULL;
+  char name[80];
+  *out = (image){0};
+  snprintf(name, sizeof name, "%.64s.cu", q->base.kernel->name);
+  *result = c->CreateProgram(&program, code->text, name, 0, NULL, NULL);
+  if (!*result) *result = c->CompileProgram(program, options->n, options->v);
+  int failed = *result ? COMPILER_FAILED : get_code(c, program, is_portable, out);
+  if (*result && *result != NVRTC_ERROR_INVALID_OPTION) q->why = copy_log(c, program, *result);
+  if (program) c->DestroyProgram(&program);
+  if (failed) image_free(out);
+  return failed;
+}
+
+/* Machine code for the chip, or, from a compiler that does not know the chip yet, code that the driver translates. */
+static int make_image(const cu_device *d, cu_pipeline *q, const gpu_code *code, option_list *options, image *out) {
+  nvrtcResult result;
+  int failed = compile_text(d, q, code, false, options, &result, out);
+  if (!failed || result != NVRTC_ERROR_INVALID_OPTION) return failed;
+  list_options(d, &q->base, true, options);
+  failed = compile_text(d, q, code, true, options, &result, out);
+  if (failed && !q->why) q->why = copy_log(&d->loader->compiler, NULL, result);
+  return failed;
+}
+
+/* ---- modules ---- */
+
+static CUresult load_module(const cu_device *d, cu_pipeline *q, const image *m) {
+  CUresult r = d->f->ModuleLoadDataEx(&q->module, m->code, 0, NULL, NULL);
+  if (!r) r = d->f->ModuleGetFunction(&q->function, q->module, q->base.kernel->name);
+  if (r && q->module) {
+    d->f->ModuleUnload(q->module);
+    q->module = NULL;
+  }
+  return r;
+}
+
+static int build(const cu_device *d, cu_pipeline *q, const gpu_code *code, option_list *options) {
+  char path[RLX_CACHE_PATH_BYTES];
+  uint64_t key = 0;
+  image m;
+  list_options(d, &q->base, false, options);
+  const bool has_path = cache_path(d, &q->base, code, options, path, &key);
+  if (has_path && read_cached(path, key, &m)) {
+    const bool is_loaded = load_module(d, q, &m) == CUDA_SUCCESS;
+    image_free(&m);
+    if (is_loaded) return 0;
+  }
+  int failed = make_image(d, q, code, options, &m);
+  if (failed) return failed;
+  failed = load_module(d, q, &m);
+  if (!failed && has_path) write_cached(path, key, &m);
+  image_free(&m);
+  return failed;
+}
+
+/* Runs in a thread of its own: the context is made current there. */
+static int compile(gpu_pipelines *table, gpu_pipeline *base) {
+  cu_device *d = table->device;
+  const gpu_code *code;
+  if (gpu_codes_get(&table->codes, base->kernel, &code)) return NO_MEMORY;
+  option_list *options = rlx_new(option_list); /* too large for the stack */
+  if (!options) return NO_MEMORY;
+  int failed = d->f->CtxPushCurrent(d->context);
+  if (!failed) {
+    failed = build(d, (cu_pipeline *)base, code, options);
+    cu_leave(d);
+  }
+  rlx_mem_free(options);
+  return failed;
+}
+
+/* The first line of the compiler's message that reports an error. */
+static const char *first_error(const char *log) {
+  const char *error = strstr(log, "error");
+  if (!error) return log;
+  while (error > log && error[-1] != '\n') error--;
+  return error;
+}
+
+static rlx_status fail(gpu_pipelines *table, const gpu_pipeline *base, int code) {
+  const cu_pipeline *q = (const cu_pipeline *)base;
+  if (code == NO_MEMORY) return RLX_FAIL(RLX_NO_MEMORY, "cuda: compiling kernel %s", base->kernel->name);
+  if (code > 0)
+    return cu_fail(table->device, code, "the code of kernel %s with groups of %u", base->kernel->name,
+                   (unsigned)base->group_size);
+  const char *why = q->why ? first_error(q->why) : "no message";
+  return RLX_FAIL(RLX_UNSUPPORTED, "cuda: compiling kernel %s: %.*s", base->kernel->name,
+                  (int)(strcspn(why, "\n") < MAX_LOG_BYTES / 16 ? strcspn(why, "\n") : MAX_LOG_BYTES / 16), why);
+}
+
+static void destroy(gpu_pipelines *table, gpu_pipeline *base) {
+  cu_device *d = table->device;
+  cu_pipeline *q = (cu_pipeline *)base;
+  if (q->module && cu_enter_any(d)) {
+    d->f->ModuleUnload(q->module);
+    cu_leave(d);
+  }
+  rlx_mem_free(q->why);
+}
+
+const gpu_pipeline_maker cu_pipeline_maker = {.name = "cuda",
+                                              .span = "cuda pipelines",
+                                              .struct_bytes = sizeof(cu_pipeline),
+                                              .compile = compile,
+                                              .fail = fail,
+                                              .destroy = destroy};

@@ -1,0 +1,172 @@
+/* Finds libcuda, which the driver installs, and libnvrtc, which is part of the toolkit and of many packages.
+ *
+ * The driver has threads of its own and guarantees nothing to a forked child. So if the parent has started CUDA, a child
+ * reports that there is none. A shared library that has started CUDA stays loaded after dlclose. */
+#define _GNU_SOURCE /* dladdr */
+#include "cuda/loader.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+enum { MIN_DRIVER = 11040 }; /* the first with cuGraphInstantiateWithFlags */
+
+static const char *const drivers[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"};
+static const char *const compilers[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
+                                        "/usr/local/cuda/lib64/libnvrtc.so"};
+
+static cu_loader the_loader;
+static const cu_loader no_loader = {
+  .why = "this process was forked from one that had started CUDA, which no driver promises "
+         "to survive: exec, or fork before the first device is opened or listed"};
+static atomic_bool is_started, is_forked;
+
+static void in_child(void) {
+  if (atomic_load(&is_started)) atomic_store(&is_forked, true);
+}
+__attribute__((constructor)) static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, in_child); }
+
+/* Keeps the shared object with this function loaded; no effect in the program itself. */
+static void stay_loaded(void) {
+  Dl_info self;
+  if (dladdr(&the_loader, &self) && self.dli_fname) {
+    void *handle = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    if (handle) dlclose(handle);
+  }
+}
+
+/* Looks up a function by name; false if it is missing. memcpy, because ISO C has no cast for what dlsym returns. */
+static bool find(void *library, const char *name, void *function) {
+  void *p = dlsym(library, name);
+  memcpy(function, &p, sizeof p);
+  return p != NULL;
+}
+
+static void *open_first(const char *const *names, size_t n) {
+  void *library = NULL;
+  for (size_t i = 0; i < n && !library; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+  return library;
+}
+
+/* ---- the two libraries ---- */
+
+static bool load_driver(cu_loader *l) {
+  void *library = open_first(drivers, sizeof drivers / sizeof *drivers);
+  const char *missing = NULL;
+  if (!library) {
+    snprintf(l->why, sizeof l->why, "no CUDA here: libcuda.so.1, which NVIDIA's driver installs, was not found");
+    return false;
+  }
+  stay_loaded();
+#define CU_FUNCTION(name, symbol, args) \
+  if (!find(library, symbol, &l->driver.name)) missing = symbol;
+#include "cuda/functions.def"
+#undef CU_FUNCTION
+  if (l->driver.DriverGetVersion && l->driver.DriverGetVersion(&l->driver_version)) l->driver_version = 0;
+  if (missing || l->driver_version < MIN_DRIVER) {
+    snprintf(l->why, sizeof l->why, "CUDA's driver is too old: 11.4 is needed, it has %d.%d%s%s",
+             l->driver_version / 1000, l->driver_version % 1000 / 10, missing ? " and lacks " : "",
+             missing ? missing : "");
+    return false;
+  }
+  CUresult r = l->driver.Init(0);
+  const char *name = NULL;
+  if (r && l->driver.GetErrorName(r, &name)) name = NULL;
+  if (r == CUDA_ERROR_NO_DEVICE) snprintf(l->why, sizeof l->why, "CUDA's driver is there, but finds no GPU");
+  else if (r)
+    snprintf(l->why, sizeof l->why, "CUDA's driver cannot be started: %s (%d)", name ? name : "an unknown error", r);
+  return r == CUDA_SUCCESS;
+}
+
+static bool load_compiler(cu_loader *l) {
+  void *library = open_first(compilers, sizeof compilers / sizeof *compilers);
+  int major = 0, minor = 0;
+  bool all = library != NULL;
+#define NVRTC_FUNCTION(name, args) all = all && find(library, "nvrtc" #name, &l->compiler.name);
+#include "cuda/functions.def"
+#undef NVRTC_FUNCTION
+  all = all && find(library, "nvrtcGetErrorString", &l->compiler.GetErrorString);
+  if (!all || l->compiler.Version(&major, &minor)) {
+    snprintf(l->why, sizeof l->why, "CUDA's driver is there, but %s (libnvrtc.so) to compile kernels with",
+             library ? "the toolkit's compiler is too old: 11.1 is needed" : "there is no compiler");
+    return false;
+  }
+  l->compiler_version = 1000 * major + 10 * minor;
+  return true;
+}
+
+/* ---- devices ---- */
+
+static int attribute(const cu_loader *l, CUdevice d, int which) {
+  int v = 0;
+  return l->driver.DeviceGetAttribute(&v, which, d) ? 0 : v;
+}
+
+static void read_uuid(const cu_loader *l, cu_physical *p) {
+  CUuuid id = {{0}};
+  if (l->driver.DeviceGetUuid(&id, p->handle)) id = (CUuuid){{0}};
+  size_t n = 0;
+  for (int i = 0; i < 16; i++) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) p->uuid[n++] = '-';
+    n += (size_t)snprintf(p->uuid + n, sizeof p->uuid - n, "%02x", id.bytes[i]);
+  }
+}
+
+static void fill_caps(const cu_loader *l, cu_physical *p) {
+  const CUdevice d = p->handle;
+  const bool has_matrices = p->major >= 8 && attribute(l, d, CU_DEVICE_ATTRIBUTE_WARP_SIZE) == 32;
+  p->caps = (gpu_caps){
+    .max_group = (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+    .max_shared = (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+    .max_groups_x = (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
+    .max_window_bytes = UINT32_MAX / 16 * 16, /* kernels count bytes in 32 bits in places */
+    .units = (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+    .subgroup = (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+    .has_dot8 = 10 * p->major + p->minor >= 61,
+    .has_f16 = 10 * p->major + p->minor >= 53,
+    .has_coopmat = has_matrices,
+    .has_coopmat_bf16 = has_matrices,
+    .knows_fragments = has_matrices, /* k_cuda_matrix.h has the mapping */
+    .knows_fragments_bf16 = has_matrices,
+    .packs_f16 = true,
+    .device_class = p->is_integrated ? GPU_INTEGRATED : GPU_DISCRETE,
+  };
+}
+
+static bool probe(const cu_loader *l, int ordinal, cu_physical *p) {
+  size_t bytes = 0;
+  *p = (cu_physical){0};
+  if (l->driver.DeviceGet(&p->handle, ordinal)) return false;
+  if (l->driver.DeviceGetName(p->name, sizeof p->name, p->handle)) snprintf(p->name, sizeof p->name, "CUDA device");
+  p->major = attribute(l, p->handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  p->minor = attribute(l, p->handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  p->is_integrated = attribute(l, p->handle, CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0;
+  p->memory_bytes = l->driver.DeviceTotalMem(&bytes, p->handle) ? 0 : bytes;
+  read_uuid(l, p);
+  fill_caps(l, p);
+  return p->major > 0 && p->caps.max_group >= 128 && p->caps.units > 0;
+}
+
+static void load(void) {
+  atomic_store(&is_started, true);
+  cu_loader *l = &the_loader;
+  int n = 0;
+  if (!load_driver(l) || !load_compiler(l)) return;
+  if (l->driver.DeviceGetCount(&n)) n = 0;
+  for (int i = 0; i < n && l->n_devices < CU_MAX_DEVICES; i++)
+    if (probe(l, i, &l->devices[l->n_devices])) l->n_devices++;
+  if (!l->n_devices) snprintf(l->why, sizeof l->why, "CUDA's driver is there, but finds no GPU that can be used");
+}
+
+const cu_loader *cu_loader_get(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (atomic_load_explicit(&is_forked, memory_order_relaxed)) return &no_loader;
+  rlx_log_hold(); /* a log callback may query devices */
+  pthread_once(&once, load);
+  rlx_log_release();
+  return &the_loader;
+}
