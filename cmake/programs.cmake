@@ -7,12 +7,19 @@
 # The emulated GPU (src/emu) runs every GPU kernel on the host, for tests alone: it is in the library that tests link,
 # never in the one that is installed.
 file(GLOB emulator_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/*.c)
+list(FILTER emulator_sources EXCLUDE REGEX "/src/emu/(dispatch|fiber)\\.c$")
+set(dispatch_sources ${PROJECT_SOURCE_DIR}/src/emu/dispatch.c ${PROJECT_SOURCE_DIR}/src/emu/fiber.c)
 file(GLOB emulated_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/gen/*.c)
 # Kernels are written in the rules of four languages at once; some of C's warnings are not among them.
 set_source_files_properties(${emulated_sources} PROPERTIES COMPILE_OPTIONS
   "-Wno-conversion;-Wno-shadow;-Wno-unused-variable;-Wno-unused-but-set-variable;-Wno-type-limits;-Wno-parentheses\
 ;-Wno-unknown-pragmas")
-add_library(rlx_emulator OBJECT ${emulator_sources} ${emulated_sources})
+# The kernels and what runs them, which the fake CUDA driver below has as well.
+add_library(rlx_emulated OBJECT ${dispatch_sources} ${emulated_sources})
+target_include_directories(rlx_emulated PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(rlx_emulated PRIVATE rlx_flags Threads::Threads)
+set_target_properties(rlx_emulated PROPERTIES POSITION_INDEPENDENT_CODE ON)
+add_library(rlx_emulator OBJECT ${emulator_sources})
 if(NOT kernel_targets) # the library has no GPU backend, and so no lowerings
   target_sources(rlx_emulator PRIVATE ${gpu_sources})
 endif()
@@ -27,7 +34,7 @@ add_registry(rlx_registry_with_emulator)
 target_compile_definitions(rlx_registry_with_emulator PRIVATE RLX_EMU)
 
 add_library(rlx_inside STATIC $<TARGET_OBJECTS:rlx_objects> $<TARGET_OBJECTS:rlx_registry_with_emulator>
-  $<TARGET_OBJECTS:rlx_emulator> ${simd_objects})
+  $<TARGET_OBJECTS:rlx_emulator> $<TARGET_OBJECTS:rlx_emulated> ${simd_objects})
 set_target_properties(rlx_inside PROPERTIES LINKER_LANGUAGE C)
 target_link_libraries(rlx_inside PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} ${lm_libraries} rlx_flags)
 
@@ -66,6 +73,7 @@ function(look_inside target)
   target_link_libraries(${target} PRIVATE rlx_inside m Threads::Threads)
 endfunction()
 
+set(fake_cuda_folder ${PROJECT_BINARY_DIR}/tests/fake_cuda)
 file(GLOB shared_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.c)
 if(NOT lm_libraries)
   list(FILTER shared_sources EXCLUDE REGEX "/lm_[^/]*$")
@@ -74,6 +82,7 @@ if(shared_sources)
   add_library(rlx_tests_shared STATIC ${shared_sources})
   target_link_libraries(rlx_tests_shared PRIVATE rlx_flags)
   look_inside(rlx_tests_shared)
+  target_compile_definitions(rlx_tests_shared PRIVATE FAKE_CUDA_FOLDER="${fake_cuda_folder}")
 endif()
 
 one_each(tests "*/test_*.c" tests)
@@ -110,6 +119,26 @@ if(has_vulkan)
   set_target_properties(vk_fault_driver PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_dependencies(tests_test_vulkan_faults vk_fault_driver)
   target_compile_definitions(tests_test_vulkan_faults PRIVATE FAULT_DRIVER="$<TARGET_FILE:vk_fault_driver>")
+endif()
+
+# A CUDA driver and compiler on the host (tests/support/cuda_fake.h): a library with the names of both, in a folder that
+# tests put before all others. It stays loaded, as NVIDIA's does.
+if(UNIX AND NOT APPLE)
+  file(GLOB fake_cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cuda/fake/*.c)
+  add_library(fake_cuda MODULE ${fake_cuda_sources} $<TARGET_OBJECTS:rlx_emulated>
+    ${PROJECT_SOURCE_DIR}/src/gpu/gen/table.c ${PROJECT_SOURCE_DIR}/src/base/half.c)
+  target_include_directories(fake_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+    ${PROJECT_SOURCE_DIR}/tests/support)
+  target_link_libraries(fake_cuda PRIVATE rlx_flags m Threads::Threads)
+  target_link_options(fake_cuda PRIVATE -Wl,-z,nodelete)
+  if(NOT RLX_SANITIZE) # the sanitizers' functions are in the program
+    target_link_options(fake_cuda PRIVATE -Wl,--no-undefined)
+  endif()
+  set_target_properties(fake_cuda PROPERTIES PREFIX "" OUTPUT_NAME libcuda SUFFIX ".so.1"
+    LIBRARY_OUTPUT_DIRECTORY ${fake_cuda_folder})
+  add_custom_command(TARGET fake_cuda POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E create_symlink libcuda.so.1 ${fake_cuda_folder}/libnvrtc.so.13 VERBATIM)
+  add_dependencies(rlx_tests_shared fake_cuda)
 endif()
 
 # Groups to build alone: `cmake --build build/release --target tests`.

@@ -2,19 +2,12 @@
  *
  * Its limits are small so that tests reach them: there are few groups along x, so the fold into y occurs in every test.
  * "emu" has only the features that every Vulkan device has. Blocks are the CPU backend's. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/budget.h"
-#include "base/half.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "device/queue.h"
 #include "emu/run.h"
 #include "gpu/gpu.h"
-
-#include <pthread.h>
-#include <stdio.h>
 
 typedef struct emu_device {
   rlx_device base;
@@ -35,44 +28,6 @@ struct rlx_program {
   emu_step *steps;
   size_t n_steps;
 };
-
-static pthread_mutex_t one_group = PTHREAD_MUTEX_INITIALIZER;
-
-/* In a forked child the thread that may hold the mutex does not exist: reinitialise it. */
-static void reset_mutex(void) {
-  static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-  one_group = fresh;
-}
-__attribute__((constructor)) static void register_fork_handler(void) { (void)pthread_atfork(NULL, NULL, reset_mutex); }
-
-/* ---- functions that kernels call ---- */
-
-static char fault[256];         /* the first fault of the dispatch; "" if none */
-static const char *running;     /* name of the kernel */
-static void *shared_arrays[32]; /* shared arrays of the current group */
-static int n_shared;
-
-void emu_fault(const char *window, uint64_t index, uint64_t words) {
-  if (*fault) return;
-  snprintf(fault, sizeof fault, "kernel %s: group %u, invocation %u: %s[%llu], of %llu words", running,
-           (unsigned)emu_wg, (unsigned)emu_lid, window, (unsigned long long)index, (unsigned long long)words);
-}
-
-void *emu_shared(size_t bytes) {
-  void *array = n_shared < 32 ? malloc(bytes ? bytes : 1) : NULL;
-  if (!array) {
-    emu_fault("shared memory", bytes, 0);
-    return NULL;
-  }
-  memset(array, 0xa5, bytes); /* shared memory is uninitialised on a GPU */
-  return shared_arrays[n_shared++] = array;
-}
-
-static void free_shared(void) {
-  while (n_shared) free(shared_arrays[--n_shared]);
-}
-
-float emu_half(uint16_t h) { return rlx_f16_to_f32(h); }
 
 /* ---- the device ---- */
 
@@ -208,8 +163,7 @@ static rlx_status program_create(rlx_queue *q, const rlx_program_desc *desc, rlx
 static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words, uint32_t max_x) {
   const gpu_dispatch *d = &s->lowered->dispatches.v[i];
   if (gpu_is_idle(d, s->windows[i])) return RLX_OK;
-  const emu_kernel *k = emu_kernels[d->kernel->index];
-  if (!k) return RLX_FAIL(RLX_UNSUPPORTED, "kernel %s needs matrix units", d->kernel->name);
+  if (!emu_kernels[d->kernel->index]) return RLX_FAIL(RLX_UNSUPPORTED, "kernel %s needs matrix units", d->kernel->name);
   emu_window windows[GPU_MAX_WINDOWS] = {{0}};
   for (uint32_t w = 0; w < d->kernel->n_windows; w++) {
     const rlx_bound *b = &s->windows[i][w];
@@ -219,17 +173,10 @@ static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words,
                                                    : (unsigned char *)b->block->map;
     windows[w] = (emu_window){base + b->offset, (b->bytes + 3) / 4 * 4};
   }
-  *fault = 0;
-  running = d->kernel->name;
-  emu_group_size = d->group_size; /* sizes of shared arrays depend on it */
-  k->bind(d->constants, d->params, windows);
-  uint32_t x = d->groups < max_x ? d->groups : max_x, y = gpu_ceil_div(d->groups, x);
-  for (uint32_t g = 0; g < x * y && !*fault; g++) {
-    k->group();
-    if (!*fault && !emu_run_group(k->run, g, d->group_size)) emu_fault("memory for invocations", d->group_size, 0);
-    free_shared();
-  }
-  return *fault ? RLX_FAIL(RLX_INVALID, "%s", fault) : RLX_OK;
+  uint32_t x = d->groups < max_x ? d->groups : max_x;
+  emu_launch launch = {d->kernel, d->constants, d->params, windows, x, gpu_ceil_div(d->groups, x), d->group_size};
+  char fault[EMU_FAULT_BYTES];
+  return emu_dispatch(&launch, fault) ? RLX_OK : RLX_FAIL(RLX_INVALID, "%s", fault);
 }
 
 static rlx_status run_step(rlx_program *p, size_t index, uint64_t draw) {
@@ -239,10 +186,8 @@ static rlx_status run_step(rlx_program *p, size_t index, uint64_t draw) {
     return copy_block(p->queue, b->out[0].block, b->out[0].offset, b->in[0].block, b->in[0].offset, b->in[0].bytes);
   uint32_t run_words[4] = {(uint32_t)draw, (uint32_t)(draw >> 32), 0, 0};
   rlx_status status = RLX_OK;
-  pthread_mutex_lock(&one_group);
   for (size_t i = 0; i < s->lowered->dispatches.n && !status; i++)
     status = run_dispatch(s, i, run_words, p->device->caps.max_groups_x);
-  pthread_mutex_unlock(&one_group);
   return status;
 }
 

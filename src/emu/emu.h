@@ -12,7 +12,7 @@ typedef struct emu_window {
   uint64_t bytes; /* rounded up to words by the backend */
 } emu_window;
 
-/* State of the current invocation. Only one group runs at a time in the process: the backend holds a lock. */
+/* State of the current invocation. Only one group runs at a time in the process: dispatch.c holds a lock. */
 extern uint32_t emu_group_size, emu_lid, emu_wg;
 void emu_barrier(void);
 void *emu_shared(size_t bytes); /* a shared array of the next group, filled with a pattern */

@@ -1,4 +1,4 @@
-/* Runs one workgroup on the host (fiber.c). */
+/* Runs kernels on the host: a dispatch (dispatch.c), and one workgroup of it (fiber.c). */
 #ifndef RLX_EMU_RUN_H
 #define RLX_EMU_RUN_H
 
@@ -6,6 +6,18 @@
 
 #include "emu/emu.h"
 #include "gpu/gpu.h"
+
+enum { EMU_FAULT_BYTES = 256 };
+
+typedef struct emu_launch {
+  const gpu_kernel *kernel; /* one that emu_kernels has */
+  const uint32_t *constants, *params;
+  const emu_window *windows;
+  uint32_t groups_x, groups_y, group_size;
+} emu_launch;
+
+/* False: a fault, and `text` names kernel, group, window and index. The groups after it have not run. */
+bool emu_dispatch(const emu_launch *d, char text[EMU_FAULT_BYTES]);
 
 gpu_caps *emu_caps(rlx_device *d);                                    /* of an emulated device, for tests to change */
 bool emu_run_group(void (*run)(void), uint32_t group, uint32_t size); /* false: out of memory */

@@ -1,0 +1,212 @@
+/* Modules and launches. A module is the image of one kernel, which nvrtc.c makes from the kernel's name and constants;
+ * a launch runs that kernel as C by the emulator of src/emu. A window reaches from the pointer that is passed to the
+ * end of its allocation. */
+#include "fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/run.h"
+
+typedef struct fake_module fake_module;
+struct fake_module {
+  fake_module *next;
+  CUmodule handle;
+  CUfunction function; /* NULL until it is asked for */
+  fake_context *context;
+  fake_image image;
+  const gpu_kernel *kernel; /* NULL: blind */
+};
+
+uint64_t fake_checksum(const fake_image *image) {
+  const unsigned char *p = (const unsigned char *)&image->arch, *end = (const unsigned char *)(image + 1);
+  uint64_t sum = 14695981039346656037u;
+  for (; p < end; p++) sum = (sum ^ *p) * 1099511628211u;
+  return sum;
+}
+
+const gpu_kernel *fake_kernel(const char *name) {
+  for (uint32_t i = 0; i < GPU_KERNEL_COUNT; i++)
+    if (emu_kernels[i] && strcmp(gpu_kernels[i]->name, name) == 0) return gpu_kernels[i];
+  return NULL;
+}
+
+/* ---- modules ---- */
+
+/* The magic is compared byte by byte: another image may be shorter. */
+static CUresult read_image(const void *bytes, fake_module *m) {
+  const char *magic = bytes;
+  for (size_t i = 0; i < sizeof m->image.magic; i++)
+    if (magic[i] != FAKE_MAGIC[i]) return fake_refuse(CUDA_ERROR_INVALID_IMAGE, "an image that is not the fake's");
+  memcpy(&m->image, bytes, sizeof m->image);
+  if (m->image.checksum != fake_checksum(&m->image))
+    return fake_refuse(CUDA_ERROR_INVALID_IMAGE, "an image whose bytes have changed");
+  m->kernel = fake_kernel(m->image.kernel);
+  if (!m->kernel) return fake_refuse(CUDA_ERROR_INVALID_IMAGE, "an image of an unknown kernel '%s'", m->image.kernel);
+  if (m->image.arch &&
+      (m->image.arch / 10 != (uint32_t)fake_device.arch / 10 || m->image.arch > (uint32_t)fake_device.arch))
+    return fake_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, "an image for sm_%u", (unsigned)m->image.arch);
+  return CUDA_SUCCESS;
+}
+
+/* Writes the reason to the caller's buffer for it. */
+static void write_error_log(unsigned n_options, const int *options, void **values) {
+  char *buffer = NULL;
+  size_t bytes = 0, written = 0;
+  for (unsigned i = 0; i < n_options; i++) {
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER) buffer = values[i];
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) bytes = (unsigned)(uintptr_t)values[i];
+  }
+  if (buffer && bytes) {
+    snprintf(buffer, bytes, "%s", fake_count.reason);
+    written = strlen(buffer) + 1;
+  }
+  for (unsigned i = 0; i < n_options; i++)
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) values[i] = (void *)(uintptr_t)written;
+}
+
+static void module_free(fake_module *m) {
+  if (m->function) fake_handle_free(m->function);
+  if (m->handle) fake_handle_free(m->handle);
+  free(m);
+}
+
+CUresult fake_ModuleLoadDataEx(CUmodule *out, const void *image, unsigned n_options, int *options, void **values) {
+  fake_lock();
+  *out = NULL;
+  fake_context *c = NULL;
+  CUresult r = fake_current(&c);
+  if (!r && fake_fails(&fake_count.creates, fake_plan.fail_create)) r = CUDA_ERROR_OUT_OF_MEMORY;
+  if (r) return fake_unlock(r);
+  fake_module *m = fake_new(sizeof *m);
+  if (!fake_device.is_blind) r = read_image(image, m);
+  if (r) {
+    write_error_log(n_options, options, values);
+    module_free(m);
+    return fake_unlock(r);
+  }
+  m->context = c;
+  m->next = c->modules;
+  c->modules = m;
+  *out = m->handle = fake_handle_new(FAKE_MODULE, m);
+  return fake_unlock(r);
+}
+
+CUresult fake_ModuleUnload(CUmodule handle) {
+  fake_lock();
+  fake_context *c = NULL;
+  CUresult r = fake_current_or_lost(&c);
+  if (!c) return fake_unlock(r);
+  fake_module *m = fake_handle_find(FAKE_MODULE, handle);
+  if (!m || m->context != c)
+    return fake_unlock(r ? r
+                         : fake_refuse(CUDA_ERROR_INVALID_HANDLE, "a handle that is not of a module of this context"));
+  fake_module **at = &c->modules;
+  while (*at != m) at = &(*at)->next;
+  *at = m->next;
+  module_free(m);
+  return fake_unlock(r);
+}
+
+CUresult fake_ModuleGetFunction(CUfunction *out, CUmodule handle, const char *name) {
+  fake_lock();
+  *out = NULL;
+  fake_context *c = NULL;
+  CUresult r = fake_current(&c);
+  fake_module *m = r ? NULL : fake_handle_find(FAKE_MODULE, handle);
+  if (!r && (!m || m->context != c)) r = fake_refuse(CUDA_ERROR_INVALID_HANDLE, "a handle that is not of a module");
+  if (!r && m->kernel && strcmp(name, m->kernel->name) != 0)
+    r = fake_refuse(CUDA_ERROR_NOT_FOUND, "function '%s' of a module that has '%s'", name, m->kernel->name);
+  if (r) return fake_unlock(r);
+  if (!m->function) m->function = fake_handle_new(FAKE_FUNCTION, m);
+  *out = m->function;
+  return fake_unlock(r);
+}
+
+void fake_modules_free(fake_context *c) {
+  for (fake_module *m = c->modules; m;) {
+    fake_module *next = m->next;
+    module_free(m);
+    m = next;
+  }
+}
+
+bool fake_function_is_live(const fake_context *c, CUfunction f) {
+  const fake_module *m = fake_handle_find(FAKE_FUNCTION, f);
+  return m && m->context == c;
+}
+
+/* ---- launches ---- */
+
+static CUresult check_shape(const CUDA_KERNEL_NODE_PARAMS_v1 *p, const fake_module *m) {
+  if (p->grid_x == 0 || p->grid_y == 0 || p->grid_z != 1 || p->block_y != 1 || p->block_z != 1)
+    return fake_refuse(CUDA_ERROR_INVALID_VALUE, "grid %u x %u x %u of blocks %u x %u x %u: expected x and y, x",
+                       p->grid_x, p->grid_y, p->grid_z, p->block_x, p->block_y, p->block_z);
+  if (p->grid_x > (unsigned)fake_device.grid_x || p->grid_y > 65535)
+    return fake_refuse(CUDA_ERROR_INVALID_VALUE, "grid %u x %u: expected at most %d x 65535", p->grid_x, p->grid_y,
+                       fake_device.grid_x);
+  if (p->block_x > (unsigned)fake_device.threads || (m->kernel && p->block_x != m->image.group_size))
+    return fake_refuse(CUDA_ERROR_INVALID_VALUE,
+                       "a block of %u threads: expected the kernel's K_C0, %u, and at most %d", p->block_x,
+                       (unsigned)m->image.group_size, fake_device.threads);
+  if (p->shared_bytes > (unsigned)fake_device.shared_bytes)
+    return fake_refuse(CUDA_ERROR_INVALID_VALUE, "%u bytes of shared memory: expected at most %d", p->shared_bytes,
+                       fake_device.shared_bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult fake_launch_read(const fake_context *c, const CUDA_KERNEL_NODE_PARAMS_v1 *p, fake_launch *out) {
+  *out = (fake_launch){.function = p->func, .grid_x = p->grid_x, .grid_y = p->grid_y, .block_x = p->block_x};
+  const fake_module *m = fake_handle_find(FAKE_FUNCTION, p->func);
+  if (!m || m->context != c)
+    return fake_refuse(CUDA_ERROR_INVALID_HANDLE,
+                       m ? "a function of another context" : "a handle that is not of a function");
+  CUresult r = check_shape(p, m);
+  if (r || !m->kernel) return r;
+  if (!p->params || p->extra) return fake_refuse(CUDA_ERROR_INVALID_VALUE, "expected arguments by pointers to them");
+  for (uint32_t i = 0; i < m->kernel->n_windows; i++) memcpy(&out->windows[i], p->params[i], sizeof(CUdeviceptr));
+  memcpy(out->params, p->params[m->kernel->n_windows], m->kernel->params_bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult fake_execute_launch(fake_context *c, const fake_launch *l, char text[256]) {
+  const fake_module *m = fake_handle_find(FAKE_FUNCTION, l->function);
+  if (!m) {
+    snprintf(text, 256, "a launch of a kernel whose module was unloaded");
+    return CUDA_ERROR_LAUNCH_FAILED;
+  }
+  fake_count.kernels++;
+  if (!m->kernel) return CUDA_SUCCESS;
+  emu_window windows[GPU_MAX_WINDOWS] = {{0}};
+  for (uint32_t i = 0; i < m->kernel->n_windows; i++) {
+    const fake_memory *at = l->windows[i] ? fake_memory_at(c, l->windows[i]) : NULL;
+    if (!at) continue; /* empty: any access is a fault */
+    if (l->windows[i] % m->image.window_align[i]) {
+      snprintf(text, 256, "kernel %s: window %u is at %#llx, expected a multiple of %u", m->kernel->name, (unsigned)i,
+               (unsigned long long)l->windows[i], (unsigned)m->image.window_align[i]);
+      return CUDA_ERROR_MISALIGNED_ADDRESS;
+    }
+    uint64_t offset = l->windows[i] - at->address;
+    windows[i] = (emu_window){at->host + offset, (at->bytes - offset) / 4 * 4};
+  }
+  emu_launch launch = {m->kernel, m->image.constants, l->params, windows, l->grid_x, l->grid_y, l->block_x};
+  return emu_dispatch(&launch, text) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+CUresult fake_LaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                           unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream handle, void **params,
+                           void **extra) {
+  fake_lock();
+  fake_context *c = NULL;
+  fake_stream *s = NULL;
+  fake_launch launch;
+  CUDA_KERNEL_NODE_PARAMS_v1 p = {f, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, params, extra};
+  CUresult r = fake_submit(handle, &fake_count.launches, &c, &s);
+  if (!r) r = fake_launch_read(c, &p, &launch);
+  if (r) return fake_unlock(r);
+  fake_op *op = fake_push(s, FAKE_OP_LAUNCH);
+  op->launch = launch;
+  op->lose = fake_loses_now();
+  return fake_unlock(r);
+}
