@@ -54,8 +54,9 @@ static void load(void) {
 static void begin(void) {
   load();
   if (test_has_failed()) return;
-  fake_set(&(fake_cuda_plan){0});
   CHECK_CU(cu.Init(0));
+  while (cu.CtxPopCurrent(&context) == CUDA_SUCCESS) cu.CtxDestroy(context); /* of a test that has failed */
+  fake_set(&(fake_cuda_plan){0});
   CHECK_CU(cu.CtxCreate(&context, CU_CTX_MAP_HOST, 0));
 }
 #define BEGIN \
