@@ -20,6 +20,7 @@ typedef struct shape {
 static const shape shapes[] = {
   {"llama-134m", "llama", 12, 768, 12, 12, 64, 2048, 32000, 4096, false, false},
   {"qwen3-0.6b", "qwen3", 28, 1024, 16, 8, 128, 3072, 151936, 40960, true, true},
+  {"llama-8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256, 8192, false, false},
   {"tiny", "llama", 2, 256, 4, 2, 64, 512, 512, 256, false, false},
   {"tiny-qwen3", "qwen3", 2, 256, 4, 2, 64, 512, 512, 256, true, true},
 };

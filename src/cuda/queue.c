@@ -27,11 +27,9 @@ static void unlink_queue(cu_queue *q) {
   rlx_log_unlock(&d->lock);
 }
 
-static rlx_status make_objects(cu_queue *q) {
-  cu_device *d = q->device;
-  CUresult r = d->f->StreamCreate(&q->stream, CU_STREAM_NON_BLOCKING);
-  for (uint32_t i = 0; i < CU_N_EVENTS && !r; i++) r = d->f->EventCreate(&q->events[i], CU_EVENT_DISABLE_TIMING);
-  return r ? cu_fail(d, r, "a queue") : RLX_OK;
+static rlx_status make_stream(cu_queue *q) {
+  CUresult r = q->device->f->StreamCreate(&q->stream, CU_STREAM_NON_BLOCKING);
+  return r ? cu_fail(q->device, r, "a queue") : RLX_OK;
 }
 
 static void queue_free(cu_queue *q) {
@@ -58,7 +56,7 @@ rlx_status cu_queue_create(rlx_device *base, rlx_queue **out) {
     return s;
   }
   q->has_lock = pthread_mutex_init(&q->lock, NULL) == 0;
-  s = q->has_lock ? make_objects(q) : RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
+  s = q->has_lock ? make_stream(q) : RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
   if (s) queue_free(q);
   cu_leave(d);
   if (s) return s;
@@ -102,7 +100,9 @@ rlx_status cu_mark_locked(cu_queue *q, uint64_t *serial) {
   if (!q->is_dirty) return RLX_OK;
   const uint64_t next = q->submitted + 1;
   if (next > CU_N_EVENTS) RLX_TRY(cu_wait(q, next - CU_N_EVENTS));
-  CUresult r = q->device->f->EventRecord(q->events[next % CU_N_EVENTS], q->stream);
+  CUevent *event = &q->events[next % CU_N_EVENTS];
+  CUresult r = *event ? CUDA_SUCCESS : q->device->f->EventCreate(event, CU_EVENT_DISABLE_TIMING);
+  if (!r) r = q->device->f->EventRecord(*event, q->stream);
   if (r) return cu_fail(q->device, r, "an event");
   q->is_dirty = false;
   q->submitted = *serial = next;

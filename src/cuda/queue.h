@@ -31,7 +31,7 @@ typedef struct cu_queue {
   bool is_dirty;                   /* work was submitted after the last event */
   uint64_t submitted;              /* serial of the last event */
   atomic_uint_least64_t completed; /* highest serial known to be done */
-  CUevent events[CU_N_EVENTS];     /* event i: of the serials with serial % CU_N_EVENTS == i */
+  CUevent events[CU_N_EVENTS];     /* event i: of the serials with serial % CU_N_EVENTS == i; made on first use */
 
   unsigned char *slots; /* pinned memory, made on first use */
   uint64_t slot_bytes;

@@ -250,3 +250,12 @@ CUresult fake_DeviceGetAttribute(int *out, int attribute, CUdevice d) {
   }
   return fake_unlock(r);
 }
+
+/* NVIDIA's own libraries ask the driver for tables of private functions; the real NVRTC, which tests may use beside this
+ * driver, goes on without them. */
+FAKE_EXPORT CUresult cuGetExportTable(const void **table, const CUuuid *id);
+FAKE_EXPORT CUresult cuGetExportTable(const void **table, const CUuuid *id) {
+  (void)id;
+  *table = NULL;
+  return CUDA_ERROR_NOT_FOUND;
+}
