@@ -1,6 +1,6 @@
 /* Makes a model of a known shape with random weights, as a GGUF that any program can load: for measuring speed.
  *
- *   lm_make SHAPE TYPE OUT.gguf      lm_make qwen3-0.6b q4_k /tmp/q.gguf
+ *   lm_make SHAPE TYPE OUT.gguf [LAYERS]      lm_make qwen3-0.6b q4_k /tmp/q.gguf
  *
  * Weights of a block type are a stretch of random blocks, repeated: encoding half a billion numbers would take longer than
  * measuring with them. The vocabulary is made up too: SentencePiece style (bytes, then t0, t1, ..), or for qwen's shape byte
@@ -253,15 +253,23 @@ static void fill(maker *m) {
 }
 
 int main(int argc, char **argv) {
+  const bool has_arguments = argc == 4 || argc == 5;
+  const int64_t layers = argc == 5 ? strtol(argv[4], NULL, 10) : 0;
   const shape *s = NULL;
-  for (size_t i = 0; argc == 4 && i < N_SHAPES; i++)
+  shape shorter;
+  for (size_t i = 0; has_arguments && i < N_SHAPES; i++)
     if (strcmp(shapes[i].name, argv[1]) == 0) s = &shapes[i];
-  maker m = {.dtype = argc == 4 ? rlx_dtype_from_name(argv[2]) : RLX_DTYPE_UNKNOWN};
+  if (s && layers > 0) {
+    shorter = *s;
+    shorter.layers = layers;
+    s = &shorter;
+  }
+  maker m = {.dtype = has_arguments ? rlx_dtype_from_name(argv[2]) : RLX_DTYPE_UNKNOWN};
   const rlx_dtype_info *info = rlx_dtype_describe(m.dtype);
   bool known = m.dtype == RLX_F32 || m.dtype == RLX_F16 || (info && info->block_elements > 1);
   if (argc == 1) return 0; /* `make bench` calls every program here */
   if (!s || !known) {
-    fprintf(stderr, "usage: lm_make SHAPE TYPE OUT.gguf\nshapes:");
+    fprintf(stderr, "usage: lm_make SHAPE TYPE OUT.gguf [LAYERS]\nshapes:");
     for (size_t i = 0; i < N_SHAPES; i++) fprintf(stderr, " %s", shapes[i].name);
     fprintf(stderr, "\ntypes: f32 f16 and the block types\n");
     return 2;

@@ -15,7 +15,8 @@ TEST(contract_cpu_avx2) { arena_contract("cpu:avx2"); }
 TEST(contract_vulkan) { arena_contract("vulkan"); }
 TEST(contract_vulkan_staging) { arena_contract("vulkan:staging"); }
 TEST(contract_vulkan_mapped) { arena_contract("vulkan:mapped"); }
-TEST(contract_vulkan_minimal) { arena_contract("vulkan:minimal,staging"); }  /* fences, no optional feature */
+TEST(contract_vulkan_minimal) { arena_contract("vulkan:minimal,staging"); } /* fences, no optional feature */
+TEST(contract_cuda) { arena_contract("cuda"); } /* of a real driver; test_cuda.c has the fake one */
 TEST(contract_vulkan_split) { arena_contract("vulkan:staging,block=4096"); } /* few blocks share memory */
 
 TEST(contract_fake) {
