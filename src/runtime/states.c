@@ -43,8 +43,8 @@ static rlx_status get(rlx_states *st, const char *name, const rlx_type *type, rl
       return RLX_OK;
     }
     if (!st->by_type)
-      return RLX_FAIL(RLX_INVALID, "state '%s' is %s%s but the graph wants %s%s", name, rlx_dtype_name(e->type.dtype),
-                      RLX_DIMS_TEXT(e->type.shape), rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));
+      return RLX_FAIL(RLX_INVALID, "state '%s': expected %s%s, got %s%s", name, rlx_dtype_name(type->dtype),
+                      RLX_DIMS_TEXT(type->shape), rlx_dtype_name(e->type.dtype), RLX_DIMS_TEXT(e->type.shape));
   }
   return entry_make(st, name, type, out);
 }
