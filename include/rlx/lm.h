@@ -289,8 +289,8 @@ typedef struct rlx_lm_options {
   uint64_t penalty_tokens; /* the number of last tokens that it applies to; 0: all of the sequence */
 } rlx_lm_options;
 #define RLX_LM_OPTIONS_INIT RLX_SIZED(rlx_lm_options)
-/* The ranges of the sampling settings, in rlx_lm_options and in a model's file: temperature, top_k, top_p and min_p, also
- * of the op sample, and repetition_penalty. */
+/* The ranges of the sampling settings, in rlx_lm_options and in a model's file: temperature, top_k, top_p and min_p,
+ * also of the op sample, and repetition_penalty. */
 typedef struct rlx_lm_setting {
   size_t struct_bytes;
   bool is_whole;          /* an integer */

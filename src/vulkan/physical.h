@@ -64,8 +64,8 @@ uint32_t vk_physical_extensions(const vk_physical *p, const char *names[VK_USES_
 void vk_physical_describe(const vk_instance *i, const vk_physical *p, rlx_device_info *out);
 /* The features that kernels may use, as text: "subgroup:32 f16 dot8". */
 void vk_caps_text(const gpu_caps *caps, char *out, size_t bytes);
-/* Of the memory types in `allowed` with all of `flags`: the one with the most flags of `preferred`, then the largest heap,
- * then the first. UINT32_MAX: none. */
+/* Of the memory types in `allowed` with all of `flags`: the one with the most flags of `preferred`, then the largest
+ * heap, then the first. UINT32_MAX: none. */
 uint32_t vk_memory_type(const VkPhysicalDeviceMemoryProperties *memory, uint32_t allowed, VkMemoryPropertyFlags flags,
                         VkMemoryPropertyFlags preferred);
 
