@@ -569,7 +569,7 @@ TEST(a_forbidden_host_is_reported_with_all_nodes) {
 }
 
 /* Each switch is part of the cache key, and an unknown one is rejected. */
-TEST(switches_are_told_apart) {
+TEST(switches_are_distinguished) {
   rlx_session *s;
   rlx_graph *g;
   rlx_executable *e;
