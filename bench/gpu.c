@@ -185,8 +185,8 @@ static rlx_status measure_step(rlx_executable *e, double *seconds) {
   char *text = NULL;
   if (!s) s = rlx_executable_report(e, RLX_REPORT_PROFILE, RLX_JSON, &text);
   double min = 0;
-  for (const char *at = text; !s && (at = strstr(at, "\"least_ns\":"));) {
-    at += strlen("\"least_ns\":");
+  for (const char *at = text; !s && (at = strstr(at, "\"min_ns\":"));) {
+    at += strlen("\"min_ns\":");
     double ns = strtod(at, NULL);
     if (ns > 0 && (min == 0 || ns < min)) min = ns;
   }

@@ -184,7 +184,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_chat_encode(const rlx_tokenizer *t, const 
                                                   unsigned flags, int32_t **ids, size_t *n_ids);
 /* The conversation as text, for display and for other programs. Encoded with RLX_TOKENS_PARSE_SPECIAL it has the same
  * tokens, but then the author of a message can end the turn and begin the system's: the template's markers cannot be
- * told from the same letters in a message. Free *text with rlx_free. */
+ * distinguished from the same letters in a message. Free *text with rlx_free. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_chat_format(const char *name, const rlx_chat_message *messages, size_t n,
                                                   bool reply, char **text);
 
@@ -289,8 +289,8 @@ typedef struct rlx_lm_options {
   uint64_t penalty_tokens; /* the number of last tokens that it applies to; 0: all of the sequence */
 } rlx_lm_options;
 #define RLX_LM_OPTIONS_INIT RLX_SIZED(rlx_lm_options)
-/* The ranges of the sampling settings, in rlx_lm_options and in a model's file: temperature, top_k, top_p and min_p, also
- * of the op sample, and repetition_penalty. */
+/* The ranges of the sampling settings, in rlx_lm_options and in a model's file: temperature, top_k, top_p and min_p,
+ * also of the op sample, and repetition_penalty. */
 typedef struct rlx_lm_setting {
   size_t struct_bytes;
   bool is_whole;          /* an integer */

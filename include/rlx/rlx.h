@@ -868,9 +868,9 @@ typedef struct rlx_watch {
  * call. */
 typedef void (*rlx_found_fn)(void *user, bool is_remark, const char *text);
 
-/* A session's own allocator. Any thread may call the functions, several at a time; they must not call the library. alloc
- * returns memory that need not be cleared, aligned to `align`, a power of two of at least 16; NULL makes the call fail
- * with RLX_NO_MEMORY. dealloc gets the same bytes and align as alloc. */
+/* A session's own allocator. Any thread may call the functions, several at a time; they must not call the library.
+ * alloc returns memory that need not be cleared, aligned to `align`, a power of two of at least 16; NULL makes the call
+ * fail with RLX_NO_MEMORY. dealloc gets the same bytes and align as alloc. */
 typedef void *(*rlx_alloc_fn)(void *user, size_t bytes, size_t align);
 typedef void (*rlx_dealloc_fn)(void *user, void *p, size_t bytes, size_t align);
 
@@ -893,8 +893,8 @@ typedef struct rlx_session_desc {
   void *log_user;
   /* Allocates host memory of the session and of every object made from it, device memory of the CPU included. Both or
    * neither; NULL: the process's heap. What sessions share (an opened device) and objects made without a session (a
-   * graph) use the heap; what a callback creates during a call uses the session's allocator. The functions may be called
-   * until the last object made from the session is gone. */
+   * graph) use the heap; what a callback creates during a call uses the session's allocator. The functions may be
+   * called until the last object made from the session is gone. */
   rlx_alloc_fn alloc;
   rlx_dealloc_fn dealloc;
   void *alloc_user;
@@ -933,7 +933,8 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_weights_set(rlx_weights *w, const char *na
 RLX_API bool rlx_weights_has(const rlx_weights *w, const char *name); /* it has been set */
 RLX_API uint64_t rlx_weights_bytes(const rlx_weights *w);             /* on the device, as stored */
 
-/* Threads: any, at any time. */
+/* Threads: any, at any time. Runs of executables that share states, reads and writes of a state, and zeroing are one at
+ * a time: a second thread gets RLX_BUSY. Runs in flight (rlx_run_async) are waited for. */
 typedef struct rlx_states rlx_states;
 RLX_API RLX_MUST_CHECK rlx_status rlx_states_create(rlx_session *s, rlx_states **out);
 RLX_API void rlx_states_destroy(rlx_states *st);
@@ -982,26 +983,26 @@ typedef struct rlx_named_tensor {
  * be large enough. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_run(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
                                           rlx_named_tensor *outputs, size_t n_outputs);
-/* rlx_run that does not wait. On return the inputs are read; dtype, shape and bytes of the outputs are filled in (new
- * sizes are compiled before); and the run is submitted or queued. The memory of the outputs belongs to the run until it is
- * done. Runs of one session execute in submission order; runs of two sessions do not wait for each other. Until the run is
- * done the executable is busy: other calls on it return RLX_BUSY, except rlx_executable_destroy, which returns at once and
- * takes effect when the run is done. Cancelling and limits of the watch hold as in rlx_run.
- *
- * A device whose queue is asynchronous runs it without a thread of the host, if all steps are the device's own and the
- * executable has no watch, profile or observer. Otherwise a thread of the session runs it.
- *
- * `done`, if not NULL, is called once from a thread of the session, when the run is done and the executable is free again.
- * It may call anything, including rlx_run_async; later callbacks of the session wait until it returns. */
-/* Threads: any, at any time; destroyed once, when no other call on it is active. */
+/* A run in flight. Threads: any, at any time; destroyed once, when no other call on it is active. */
 typedef struct rlx_completion rlx_completion;
 typedef struct rlx_async_options {
   size_t struct_bytes;
+  /* If not NULL, called once from a thread of the session when the run is done and the executable is free again. It may
+   * call anything, including rlx_run_async; later callbacks of the session wait until it returns. */
   void (*done)(void *user, rlx_status status);
   void *user;
 } rlx_async_options;
 #define RLX_ASYNC_OPTIONS_INIT RLX_SIZED(rlx_async_options)
-/* options may be NULL. out may be NULL if options have `done`. */
+/* rlx_run that does not wait. options may be NULL; out may be NULL if options have `done`.
+ *
+ * On return the inputs are read; dtype, shape and bytes of the outputs are filled in (new sizes are compiled before);
+ * and the run is submitted or queued. The memory of the outputs belongs to the run until it is done. Runs that
+ * share states execute in submission order; runs of two sessions do not wait for each other. Until the run is done the
+ * executable is busy: other calls on it return RLX_BUSY, except rlx_executable_destroy, which returns at once and takes
+ * effect when the run is done. Cancelling and limits of the watch hold as in rlx_run.
+ *
+ * A device whose queue is asynchronous runs it without a thread of the host, if all steps are the device's own and the
+ * executable has no watch, profile or observer. Otherwise a thread of the session runs it. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_run_async(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
                                                 rlx_named_tensor *outputs, size_t n_outputs,
                                                 const rlx_async_options *options, rlx_completion **out);
@@ -1010,7 +1011,8 @@ RLX_API bool rlx_completion_is_done(rlx_completion *c);
 /* Waits for the run and returns its status, with its message in the calling thread. May be called again. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_completion_wait(rlx_completion *c);
 RLX_API void rlx_completion_destroy(rlx_completion *c); /* waits for the run; NULL is allowed */
-/* The same in steps. Write: an input, param or state by name; read: an output, input, param or state. The tensor's
+
+/* rlx_run in steps. Write: an input, param or state by name; read: an output, input, param or state. The tensor's
  * dtype may be another float (or integer) type than the stored one: the value is converted, rounding to nearest even,
  * and saturated. A read converts to out->dtype; `bytes` must be large enough, and shape and bytes are filled in. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_write(rlx_executable *e, const char *name, const rlx_tensor *value);

@@ -38,8 +38,9 @@ rlx_status rlx_lock_try_nested(rlx_lock *l, const char *call);
 bool rlx_lock_wait(rlx_lock *l);
 /* Undoes one rlx_lock_try, rlx_lock_try_nested or rlx_lock_wait. Frees the object if it was destroyed meanwhile. */
 void rlx_lock_release(rlx_lock *l);
-/* The holder passes the lock on to work that no thread executes at the moment, such as a run in flight on a device. Until a
- * thread adopts it, rlx_lock_try fails and rlx_lock_end does not wait. The thread that adopts the lock also releases it. */
+/* The holder passes the lock on to work that no thread executes at the moment, such as a run in flight on a device.
+ * Until a thread adopts it, rlx_lock_try fails and rlx_lock_end does not wait. The thread that adopts the lock also
+ * releases it. */
 void rlx_lock_detach(rlx_lock *l);
 void rlx_lock_adopt(rlx_lock *l);
 /* For destroy: frees the object now, or marks it so that its holder does. In a forked child of the process that created

@@ -1,9 +1,9 @@
 /* Heap allocation: malloc and relatives with a hook, a counter of live blocks, and the thread's budget.
  *
- * Nothing is stored per heap block: a pointer from the heap is an ordinary malloc pointer, and the cost is a few relaxed
- * atomic operations and the check of the budget (budget.h), which may refuse. Blocks of a session's allocator are in a
- * table (mem_source.h). The hook and its argument are plain globals, because the contract forbids changing them while
- * other threads allocate. malloc aligns to 16 bytes on every 64-bit platform. */
+ * Nothing is stored per heap block: a pointer from the heap is an ordinary malloc pointer, and the cost is a few
+ * relaxed atomic operations and the check of the budget (budget.h), which may refuse. Blocks of a session's allocator
+ * are in a table (mem_source.h). The hook and its argument are plain globals, because the contract forbids changing
+ * them while other threads allocate. malloc aligns to 16 bytes on every 64-bit platform. */
 #define _DEFAULT_SOURCE /* for madvise */
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
-/* The table of blocks that came from sources: hash tables with open addressing, in parts with a lock each, so that threads seldom
- * meet. Its own memory is the heap's. */
+/* The table of blocks that came from sources: hash tables with open addressing, in parts with a lock each, so that
+ * threads seldom meet. Its own memory is the heap's. */
 #include "base/mem_source.h"
 
 #include <pthread.h>

@@ -17,7 +17,7 @@ typedef struct cli_lm_options {
     {"--chunk", "N", "tokens of a prompt that are computed together (default: 512)", CLI_NUMBER, &(o).chunk, 1, 4096}, \
     {"--cache", "TYPE", "of keys and values: f32 or f16 (default)", CLI_TEXT, &(o).cache, 0, 0}, CLI_SWITCH_EXACT(o),  \
   {                                                                                                                    \
-    "--dry-run", NULL, "say what goes where and whether it fits; load nothing", CLI_FLAG, &(o).dry_run, 0, 0           \
+    "--dry-run", NULL, "print what goes where and whether it fits; load nothing", CLI_FLAG, &(o).dry_run, 0, 0         \
   }
 
 /* Loads a model, with a progress bar on a terminal. With --dry-run it prints the memory needed instead, and *out is

@@ -173,7 +173,7 @@ int cli_tokenize(const cli_command *self, int argc, char **argv) {
     {"--chat", NULL, "the input is a user message; with -0, user and assistant alternate", CLI_FLAG, &o.chat, 0, 0},
     {"--template", "NAME", "the chat template (default: the model's own)", CLI_TEXT, &o.form, 0, 0},
     {"--system", "TEXT", "the system message", CLI_TEXT, &o.system, 0, 0},
-    {"--parse-special", NULL, "with --chat: special tokens in what is said are tokens, not text", CLI_FLAG,
+    {"--parse-special", NULL, "with --chat: special tokens in messages are tokens, not text", CLI_FLAG,
      &o.parse_special, 0, 0},
     {"--decode", NULL, "ids to text (with --no-special: without special tokens)", CLI_FLAG, &o.decode, 0, 0},
   };

@@ -39,7 +39,7 @@ static const cli_command commands[] = {
    "rlx onnx-test tests/onnx", cli_onnx_test},
   {"info", "info FILE... [options]", "what is in an ONNX, GGUF, safetensors, model folder or text graph",
    "rlx info model.gguf", cli_info},
-  {"check", "check FILE...", "read all of a weight file and say what is wrong with it", "rlx check model.gguf",
+  {"check", "check FILE...", "read all of a weight file and report what is wrong with it", "rlx check model.gguf",
    cli_check_files},
 #ifdef RLX_LM
   {"convert", "convert IN OUT [--type TYPE]", "between GGUF and safetensors, and to smaller types",
@@ -172,7 +172,7 @@ static int close_output(int code) {
 static void print_help(FILE *to) {
   fprintf(to, "rlx %s: an ML compiler and runtime\n\nusage: rlx COMMAND [ARGS]\n\n", rlx_version());
   for (size_t i = 0; i < N_COMMANDS; i++) fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].doc);
-  fprintf(to, "\n'rlx help COMMAND' tells more. Example: %s\n", commands[0].example);
+  fprintf(to, "\n'rlx help COMMAND' prints more. Example: %s\n", commands[0].example);
 }
 
 static const cli_command *find_command(const char *name) {

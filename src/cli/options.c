@@ -209,7 +209,7 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
      0},
     {"--time-limit", "S", "fail after so many seconds", CLI_REAL, &common->time_limit, 0, 1000000000},
     {"-q", NULL, "print less", CLI_FLAG, &common->quiet, 0, 0},
-    {"-v", NULL, "say more, on standard error", CLI_FLAG, &common->verbose, 0, 0},
+    {"-v", NULL, "print more, on standard error", CLI_FLAG, &common->verbose, 0, 0},
     {"-h, --help", NULL, "this", CLI_FLAG, NULL, 0, 0},
   };
   enum { N_SHARED = sizeof shared / sizeof *shared, MAX = 48 };

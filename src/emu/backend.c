@@ -1,33 +1,18 @@
 /* Backend of the emulated GPU: executes the lowerings of gpu/ with kernels compiled as C for the host.
  *
  * Its limits are small so that tests reach them: there are few groups along x, so the fold into y occurs in every test.
- * "emu" has only the features that every Vulkan device has. Blocks are the CPU backend's. */
+ * "emu" has only the features that every Vulkan device has. Memory is the CPU backend's.
+ *
+ * Work is done when a call returns; the variants "emu:stream" and "emu:events" have asynchronous queues (queue.c). */
+#include <string.h>
+
 #include "base/budget.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "device/queue.h"
+#include "emu/device.h"
 #include "emu/run.h"
-#include "gpu/gpu.h"
 
-typedef struct emu_device {
-  rlx_device base;
-  gpu_caps caps;
-} emu_device;
-
-typedef struct emu_step {
-  rlx_node node;
-  bool copy;
-  const rlx_lowering *lowered;           /* owned by the claim */
-  rlx_bound (*windows)[GPU_MAX_WINDOWS]; /* by dispatch */
-} emu_step;
-
-struct rlx_program {
-  rlx_queue *queue;
-  emu_device *device;
-  const rlx_program_desc *desc;
-  emu_step *steps;
-  size_t n_steps;
-};
 
 /* ---- the device ---- */
 
@@ -52,16 +37,34 @@ static rlx_status emu_describe(uint32_t index, rlx_device_info *out) {
   return RLX_OK;
 }
 
+static rlx_status find_mode(const char *variant, emu_mode *out) {
+  static const char *const names[] = {[EMU_IMMEDIATE] = "", [EMU_STREAM] = "stream", [EMU_EVENTS] = "events"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    *out = (emu_mode)i;
+    if (strcmp(variant, names[i]) == 0) return RLX_OK;
+  }
+  return RLX_FAIL(RLX_NOT_FOUND, "emulated device: expected no variant, 'stream' or 'events', got '%s'", variant);
+}
+
 static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_device **out) {
   *out = NULL;
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   RLX_TRY(emu_describe(index, &info));
-  if (options->variant && *options->variant)
-    return RLX_FAIL(RLX_NOT_FOUND, "emulated device: expected no variant, got '%s'", options->variant);
+  emu_mode mode;
+  RLX_TRY(find_mode(options->variant ? options->variant : "", &mode));
   emu_device *d = rlx_new(emu_device);
-  if (!d) return RLX_FAIL(RLX_NO_MEMORY, "emulated device");
-  d->base.backend = &rlx_backend_emu;
+  bool has_lock = d && pthread_mutex_init(&d->lock, NULL) == 0;
+  if (!has_lock || pthread_cond_init(&d->changed, NULL)) {
+    if (has_lock) pthread_mutex_destroy(&d->lock);
+    rlx_mem_free(d);
+    return RLX_FAIL(RLX_NO_MEMORY, "emulated device");
+  }
+  d->queued = rlx_backend_emu;
+  emu_queue_install(&d->queued);
+  d->mode = mode;
+  d->base.backend = mode == EMU_IMMEDIATE ? &rlx_backend_emu : &d->queued;
   d->base.info = info;
+  d->base.info.is_mapped = mode == EMU_IMMEDIATE;
   d->caps = (gpu_caps){.max_group = 256,
                        .max_shared = 16 * 1024,
                        .max_groups_x = 7,
@@ -75,8 +78,11 @@ static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_
 gpu_caps *emu_caps(rlx_device *d) { return &((emu_device *)d)->caps; }
 
 static void emu_close(rlx_device *d) {
-  emu_fibers_free();
-  rlx_mem_free(d);
+  emu_device *e = (emu_device *)d;
+  emu_dispatch_free(); /* a device of another variant may be in use */
+  pthread_cond_destroy(&e->changed);
+  pthread_mutex_destroy(&e->lock);
+  rlx_mem_free(e);
 }
 
 static rlx_status claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
@@ -85,12 +91,34 @@ static rlx_status claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim
 
 /* ---- blocks: the CPU backend's, padded so that a window can be rounded up to words ---- */
 
-static rlx_status block_create(rlx_device *d, uint64_t bytes, rlx_block **out) {
-  RLX_TRY(rlx_backend_cpu.block_create(d, bytes < UINT64_MAX - 16 ? (bytes + 15) / 16 * 16 : bytes, out));
-  (*out)->bytes = bytes;
+static rlx_status create_block(rlx_device *d, uint64_t bytes, bool is_mapped, rlx_block **out) {
+  *out = NULL;
+  emu_block *b = rlx_new(emu_block);
+  if (!b) return RLX_FAIL(RLX_NO_MEMORY, "emulated device: a block");
+  const uint64_t padded = bytes < UINT64_MAX - 16 ? (bytes + 15) / 16 * 16 : bytes;
+  rlx_status s = rlx_backend_cpu.block_create(d, padded, &b->memory);
+  if (s) {
+    rlx_mem_free(b);
+    return s;
+  }
+  b->base = (rlx_block){.bytes = bytes, .map = is_mapped ? b->memory->map : NULL};
+  *out = &b->base;
   return RLX_OK;
 }
-static void block_destroy(rlx_device *d, rlx_block *b) { rlx_backend_cpu.block_destroy(d, b); }
+
+static rlx_status block_create(rlx_device *d, uint64_t bytes, rlx_block **out) {
+  return create_block(d, bytes, d->info.is_mapped, out);
+}
+
+static rlx_status block_create_host(rlx_device *d, uint64_t bytes, rlx_block **out) {
+  return create_block(d, bytes, true, out);
+}
+
+static void block_destroy(rlx_device *d, rlx_block *b) {
+  if (!b) return;
+  rlx_backend_cpu.block_destroy(d, ((emu_block *)b)->memory);
+  rlx_mem_free(b);
+}
 static rlx_status write_block(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
   return rlx_backend_cpu.write(q, b, offset, src, bytes);
 }
@@ -170,7 +198,7 @@ static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words,
     if (!b->block) continue;
     unsigned char *base = b->block == &table_block ? (unsigned char *)s->lowered->table.v
                           : b->block == &run_block ? (unsigned char *)run_words
-                                                   : (unsigned char *)b->block->map;
+                                                   : emu_data(b->block);
     windows[w] = (emu_window){base + b->offset, (b->bytes + 3) / 4 * 4};
   }
   uint32_t x = d->groups < max_x ? d->groups : max_x;
@@ -182,13 +210,23 @@ static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words,
 static rlx_status run_step(rlx_program *p, size_t index, uint64_t draw) {
   const emu_step *s = &p->steps[index];
   const rlx_bound_step *b = &p->desc->steps[index];
-  if (s->copy)
-    return copy_block(p->queue, b->out[0].block, b->out[0].offset, b->in[0].block, b->in[0].offset, b->in[0].bytes);
+  if (s->copy) {
+    if (b->in[0].bytes)
+      memcpy(emu_data(b->out[0].block) + b->out[0].offset, emu_data(b->in[0].block) + b->in[0].offset,
+             (size_t)b->in[0].bytes);
+    return RLX_OK;
+  }
   uint32_t run_words[4] = {(uint32_t)draw, (uint32_t)(draw >> 32), 0, 0};
   rlx_status status = RLX_OK;
   for (size_t i = 0; i < s->lowered->dispatches.n && !status; i++)
     status = run_dispatch(s, i, run_words, p->device->caps.max_groups_x);
   return status;
+}
+
+rlx_status emu_step_run(rlx_program *p, size_t index, uint64_t draw) {
+  const rlx_node node = p->steps[index].node;
+  RLX_TRY_AT(run_step(p, index, draw), "node %u (%s)", (unsigned)node, rlx_node_op(p->desc->graph, node));
+  return RLX_OK;
 }
 
 static rlx_status submit(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
@@ -199,8 +237,7 @@ static rlx_status submit(rlx_program *p, size_t first, size_t n_steps, const rlx
     if (rlx_stops(args->cancel, args->cancel_user))
       return RLX_FAIL(RLX_CANCELLED, "cancelled before step %zu", first + i);
     if (args->begin_ns) args->begin_ns[i] = rlx_now_ns();
-    rlx_node node = p->steps[first + i].node;
-    RLX_TRY_AT(run_step(p, first + i, args->draw), "node %u (%s)", (unsigned)node, rlx_node_op(p->desc->graph, node));
+    RLX_TRY(emu_step_run(p, first + i, args->draw));
     if (args->end_ns) args->end_ns[i] = rlx_now_ns();
   }
   return RLX_OK;
@@ -217,6 +254,7 @@ const rlx_backend rlx_backend_emu = {
   .layout_bytes = gpu_layout_bytes,
   .repack = gpu_repack,
   .block_create = block_create,
+  .block_create_host = block_create_host,
   .block_destroy = block_destroy,
   RLX_QUEUE_IMMEDIATE,
   .write = write_block,

@@ -67,3 +67,9 @@ bool emu_dispatch(const emu_launch *d, char text[EMU_FAULT_BYTES]) {
   pthread_mutex_unlock(&one_dispatch);
   return !*text;
 }
+
+void emu_dispatch_free(void) {
+  pthread_mutex_lock(&one_dispatch);
+  emu_fibers_free();
+  pthread_mutex_unlock(&one_dispatch);
+}

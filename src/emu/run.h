@@ -18,6 +18,8 @@ typedef struct emu_launch {
 
 /* False: a fault, and `text` names kernel, group, window and index. The groups after it have not run. */
 bool emu_dispatch(const emu_launch *d, char text[EMU_FAULT_BYTES]);
+/* Frees what dispatches keep for the next one; waits while one runs. */
+void emu_dispatch_free(void);
 
 gpu_caps *emu_caps(rlx_device *d);                                    /* of an emulated device, for tests to change */
 bool emu_run_group(void (*run)(void), uint32_t group, uint32_t size); /* false: out of memory */

@@ -24,8 +24,8 @@ int64_t rlx_graph_add_sample(rlx_graph *g, const char *name, int64_t sample);
 /* Whether an open size is a symbol or an expression of this graph. */
 bool rlx_graph_has_size(const rlx_graph *g, int64_t size);
 
-/* The result as a number or a size code; RLX_DIM_UNKNOWN if it overflows, if an operand is unknown, or if one is open and
- * the graph has no algebra. The quotient is rounded down; it records the guard that b is positive. */
+/* The result as a number or a size code; RLX_DIM_UNKNOWN if it overflows, if an operand is unknown, or if one is open
+ * and the graph has no algebra. The quotient is rounded down; it records the guard that b is positive. */
 int64_t rlx_size_add(const rlx_graph *g, int64_t a, int64_t b);
 int64_t rlx_size_sub(const rlx_graph *g, int64_t a, int64_t b);
 int64_t rlx_size_mul(const rlx_graph *g, int64_t a, int64_t b);

@@ -36,7 +36,8 @@ rlx_status rlx_window_check_kernel(const rlx_dims *kernel, int axes);
 rlx_status rlx_window_out(const rlx_conv_window *w, int axis, int64_t in, bool ceil, int64_t *out);
 /* The transposed size: (in - 1) * stride - pads + dilation * (kernel - 1) + output_pad + 1, at least 0. */
 rlx_status rlx_window_out_transposed(const rlx_conv_window *w, int axis, int64_t in, int64_t output_pad, int64_t *out);
-/* The result shape: {n, channels}, then rlx_window_out of each spatial axis of x. Open sizes are computed by the algebra of g. */
+/* The result shape: {n, channels}, then rlx_window_out of each spatial axis of x. Open sizes are computed by the
+ * algebra of g. */
 rlx_status rlx_window_shape(const rlx_graph *g, const rlx_conv_window *w, const rlx_dims *x, bool ceil,
                             int64_t channels, rlx_dims *out);
 

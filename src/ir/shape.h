@@ -1,7 +1,7 @@
 /* Shapes: sizes are numbers, symbols or unknown.
  *
- * A size is a number >= 0, a symbol of the graph (a name such as "B"), or unknown: a size that follows from symbols (the
- * length of a concatenation of B and S rows). In a graph with an algebra (algebra.h) it is an expression instead.
+ * A size is a number >= 0, a symbol of the graph (a name such as "B"), or unknown: a size that follows from symbols
+ * (the length of a concatenation of B and S rows). In a graph with an algebra (algebra.h) it is an expression instead.
  * Symbols, expressions and unknowns are "open" and encoded as very negative numbers. In a graph with open sizes, rules
  * check what is certain and accept the rest. Binding the symbols rebuilds the graph with numbers, and then every rule
  * checks everything. */

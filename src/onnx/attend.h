@@ -29,7 +29,7 @@ rlx_node onnx_swap_heads(onnx_call *c, rlx_node x);                 /* [B, S, H,
 /* A mask of bools as what is added to scores: 0 or -inf. */
 rlx_node onnx_mask_bias(onnx_call *c, rlx_node mask, rlx_dtype dtype);
 
-/* Turns x [B, S, H, D] (or by heads) with tables cos and sin [P, n / 2], read at positions [B, S]. */
+/* Rotates x [B, S, H, D] (or by heads) with tables cos and sin [P, n / 2], read at positions [B, S]. */
 typedef struct onnx_rope {
   rlx_node cos, sin, positions;
   bool by_heads, interleaved;

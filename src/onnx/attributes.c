@@ -70,7 +70,7 @@ static bool microsoft_has(const char *op, const char *attribute) {
 
 /* ---- by the tables ---- */
 
-static void say(rlx_str *s, const char *attribute, const row *span) {
+static void add_name(rlx_str *s, const char *attribute, const row *span) {
   enum { MAX_REPORT = 800 }; /* bytes: what a message has room for */
   if (s->n > MAX_REPORT) return;
   rlx_str_add(s, "%s'%.60s'", s->n ? ", " : "", attribute);
@@ -93,7 +93,7 @@ uint32_t onnx_list_foreign(const onnx_node *n, int64_t opset, const onnx_functio
     bool is_microsoft = !f && strcmp(n->domain, "com.microsoft") == 0;
     if (is_microsoft && microsoft_has(n->op, name)) continue;
     if (!is_microsoft && (f ? function_has(f, name) : *n->domain || (r && is_in(r, opset)))) continue;
-    say(out, name, r);
+    add_name(out, name, r);
     count++;
   }
   return count;
@@ -102,14 +102,14 @@ uint32_t onnx_list_foreign(const onnx_node *n, int64_t opset, const onnx_functio
 /* ---- by what the function read ---- */
 
 rlx_status onnx_check_attributes(const onnx_call *c) {
-  rlx_str said = {0};
+  rlx_str unread = {0};
   rlx_status s = RLX_OK;
   for (uint32_t i = 0; i < c->node->n_attributes; i++) {
     const char *name = c->node->attributes[i].name;
-    if (!c->asked[i] && !is_harmless(c->node->op, name)) say(&said, name, NULL);
+    if (!c->asked[i] && !is_harmless(c->node->op, name)) add_name(&unread, name, NULL);
   }
-  if (said.failed) s = RLX_FAIL(RLX_NO_MEMORY, "the names of attributes");
-  else if (said.n) s = RLX_FAIL(RLX_UNSUPPORTED, "its attribute %s is not read", said.v);
-  rlx_str_deinit(&said);
+  if (unread.failed) s = RLX_FAIL(RLX_NO_MEMORY, "the names of attributes");
+  else if (unread.n) s = RLX_FAIL(RLX_UNSUPPORTED, "its attribute %s is not read", unread.v);
+  rlx_str_deinit(&unread);
   return s;
 }

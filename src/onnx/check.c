@@ -63,8 +63,8 @@ static rlx_status check_opsets(const onnx_opset *v, uint32_t n) {
     if (*v[i].domain) continue;
     has_main = true;
     if (v[i].version > ONNX_NEWEST_OPSET)
-      return RLX_FAIL(RLX_UNSUPPORTED, "opset %" PRId64 " of ai.onnx; RLX knows 1 to %d", v[i].version,
-                      ONNX_NEWEST_OPSET);
+      return RLX_FAIL(RLX_UNSUPPORTED, "opset of ai.onnx: expected 1 to %d, got %" PRId64, ONNX_NEWEST_OPSET,
+                      v[i].version);
   }
   if (!has_main && n == 0) return RLX_FAIL(RLX_INVALID, "no opset");
   return RLX_OK;

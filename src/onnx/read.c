@@ -536,7 +536,7 @@ static rlx_status check_attribute(const onnx_attribute *a, const uint32_t *count
   }
   onnx_kind there = guess_kind(counts);
   if (there != ONNX_KIND_NONE && there != a->kind)
-    return RLX_FAIL(RLX_INVALID, "it says it is %s and holds %s", onnx_kind_name(a->kind), onnx_kind_name(there));
+    return RLX_FAIL(RLX_INVALID, "expected %s, got %s", onnx_kind_name(a->kind), onnx_kind_name(there));
   return RLX_OK;
 }
 

@@ -36,9 +36,9 @@ static rlx_node bordered(const rlx_rewrite *r, rlx_node x, int64_t border, rlx_p
 
 enum { MAX_BLOCKS = 16 }; /* that a frame concatenates; longer frames are gathered */
 
-/* Frames [.., frames, size] of x [.., L] that begin every `hop` elements from `at` on. The signal is split into blocks of
- * `hop` elements; a frame concatenates consecutive blocks, the last one cut. This needs no table of positions, which would
- * be as large as the frames and be computed again for every length. */
+/* Frames [.., frames, size] of x [.., L] that begin every `hop` elements from `at` on. The signal is split into blocks
+ * of `hop` elements; a frame concatenates consecutive blocks, the last one cut. This needs no table of positions, which
+ * would be as large as the frames and be computed again for every length. */
 static rlx_node join_blocks(rlx_rewrite *r, rlx_node x, int axis, int64_t at, int64_t hop, int64_t frames,
                             int64_t size) {
   rlx_graph *g = r->to;

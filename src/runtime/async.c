@@ -106,10 +106,9 @@ static void run_job(void *user) {
   rlx_executable *e = c->e;
   rlx_lock_adopt(&e->lock);
   rlx_session_begin(e->session, &e->budget, "rlx_run_async", 0, &e->watch);
-  e->is_job = true;
+  if (e->has_states) rlx_states_enter_job(e->states);
   rlx_status s = rlx_run_prepared(e, c->outputs, c->n_outputs);
-  e->is_job = false;
-  rlx_states_end_job(e->states);
+  if (e->has_states) rlx_states_leave_job(e->states);
   complete(c, rlx_leave(e, s));
 }
 
@@ -200,9 +199,11 @@ static rlx_status try_to_submit(rlx_completion *c) {
   if (s == RLX_UNSUPPORTED) return RLX_OK;
   if (s) return s;
   RLX_TRY(make_download(c->e, bytes));
-  RLX_TRY(submit(c));
-  c->is_submitted = true;
-  return RLX_OK;
+  if (c->e->has_states) RLX_TRY(rlx_states_begin(c->e->states, "rlx_run_async"));
+  s = submit(c);
+  if (c->e->has_states) rlx_states_end(c->e->states); /* from here on the queue orders accesses */
+  c->is_submitted = !s;
+  return s;
 }
 
 /* ---- the calls ---- */
@@ -227,10 +228,10 @@ static rlx_status run_async(rlx_executable *e, const rlx_named_tensor *inputs, s
 static rlx_status hand_over(rlx_completion *c) {
   c->job = (rlx_job){.run = c->is_submitted ? finish_job : run_job, .user = c};
   if (c->is_submitted && !c->done) return RLX_OK;
-  rlx_states *st = c->is_submitted ? NULL : c->e->states;
-  if (st) rlx_states_begin_job(st);
+  rlx_states *st = c->is_submitted || !c->e->has_states ? NULL : c->e->states;
+  if (st) RLX_TRY(rlx_states_add_job(st, "rlx_run_async"));
   rlx_status s = rlx_worker_add(c->session->worker, &c->job); /* from here on the run may be over */
-  if (s && st) rlx_states_end_job(st);
+  if (s && st) rlx_states_drop_job(st);
   return s;
 }
 

@@ -128,12 +128,12 @@ static rlx_status compare_after(void *user, size_t step) {
 rlx_status rlx_executable_compare(rlx_executable *e, void (*row)(void *user, const rlx_compare_row *row), void *user,
                                   uint32_t *n_differ) {
   if (n_differ) *n_differ = 0;
-  RLX_TRY(rlx_enter(e, "rlx_executable_compare"));
+  RLX_TRY(rlx_enter_states(e, "rlx_executable_compare"));
   comparison c = {.e = e, .row = row, .user = user};
   rlx_status s = rlx_run_whole(e, &(rlx_step_visitor){.before = read_inputs, .after = compare_after, .user = &c});
   if (!s) s = rlx_feeds_run(e);
   if (!s && n_differ) *n_differ = c.n_differ;
   rlx_bump_deinit(&c.values);
   rlx_bump_deinit(&c.scratch);
-  return rlx_leave(e, s);
+  return rlx_leave_states(e, s);
 }

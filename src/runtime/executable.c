@@ -21,6 +21,17 @@ rlx_status rlx_leave(rlx_executable *e, rlx_status s) {
   return s;
 }
 
+rlx_status rlx_enter_states(rlx_executable *e, const char *call) {
+  RLX_TRY(rlx_enter(e, call));
+  rlx_status s = e->has_states ? rlx_states_begin(e->states, call) : RLX_OK;
+  return s ? rlx_leave(e, s) : RLX_OK;
+}
+
+rlx_status rlx_leave_states(rlx_executable *e, rlx_status s) {
+  if (e->has_states) rlx_states_end(e->states);
+  return rlx_leave(e, s);
+}
+
 rlx_status rlx_enter_nested(const rlx_executable *e, const char *call) {
   if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
   return rlx_lock_try_nested(&((rlx_executable *)(uintptr_t)e)->lock, call); /* only the lock changes */
@@ -58,6 +69,7 @@ static rlx_status list_leaves(rlx_executable *e) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++)
     if (rlx_node_name(g, id))
       e->leaves[next++] = (rlx_leaf){.node = id, .op = rlx_graph_at(g, id)->op, .name = rlx_node_name(g, id)};
+  for (size_t i = 0; i < e->n_leaves; i++) e->has_states = e->has_states || e->leaves[i].op == RLX_OP_state;
   return RLX_OK;
 }
 

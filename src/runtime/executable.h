@@ -51,7 +51,7 @@ struct rlx_executable {
   rlx_compile_key key; /* sizes: those fixed at compile time, -1 for the others */
   int64_t *sizes;      /* the inferred sizes */
   bool no_cache, plan_only, is_open;
-  bool is_job;      /* its current run is one of the session's worker (async.c) */
+  bool has_states;
   rlx_leaf *leaves; /* sorted by node */
   size_t n_leaves;
   rlx_result *results; /* by output */
@@ -76,6 +76,9 @@ struct rlx_executable {
  * Match with rlx_leave, which returns the status for the caller; after it the executable may be freed. */
 rlx_status rlx_enter(rlx_executable *e, const char *call);
 rlx_status rlx_leave(rlx_executable *e, rlx_status s);
+/* The same for a call that also accesses the memory of states, if there are any (states.h). */
+rlx_status rlx_enter_states(rlx_executable *e, const char *call);
+rlx_status rlx_leave_states(rlx_executable *e, rlx_status s);
 /* Acquire and release the lock for a query. Callbacks of the executable's own run may query too. No budget is begun. */
 rlx_status rlx_enter_nested(const rlx_executable *e, const char *call);
 void rlx_leave_nested(const rlx_executable *e);

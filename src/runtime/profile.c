@@ -115,7 +115,7 @@ static void json_row(const rlx_profile *p, const rlx_compiled *c, size_t i, rlx_
   rlx_str_add(out, "%s{\"step\":%zu,\"node\":%u,\"op\":\"%s\",\"host\":%s,\"type\":\"", i ? "," : "", i,
               (unsigned)s->node, op_of(c, s), s->host ? "true" : "false");
   add_type(out, c->graph, s->node);
-  rlx_str_add(out, "\",\"bytes\":%llu,\"sum_ns\":%llu,\"least_ns\":%llu,\"most_ns\":%llu}",
+  rlx_str_add(out, "\",\"bytes\":%llu,\"sum_ns\":%llu,\"min_ns\":%llu,\"max_ns\":%llu}",
               (unsigned long long)bytes_of(s), (unsigned long long)t->sum_ns, (unsigned long long)t->min_ns,
               (unsigned long long)t->max_ns);
 }
@@ -127,10 +127,10 @@ void rlx_profile_text(const rlx_profile *p, bool json, rlx_str *out) {
     rlx_str_add(out, "{\"runs\":%llu,\"total_ns\":%llu,\"steps\":[", (unsigned long long)p->runs,
                 (unsigned long long)total);
   else
-    rlx_str_add(
-      out,
-      "%llu runs, %.3f us each\n  step   node op                       where     mean (us)     min (us)     max (us)      %%  type\n",
-      (unsigned long long)p->runs, p->runs ? (double)total * 1e-3 / (double)p->runs : 0.0);
+    rlx_str_add(out,
+                "%llu runs, %.3f us each\n"
+                "  step   node op                       where     mean (us)     min (us)     max (us)      %%  type\n",
+                (unsigned long long)p->runs, p->runs ? (double)total * 1e-3 / (double)p->runs : 0.0);
   for (size_t i = 0; i < p->n_steps && p->runs; i++) {
     if (json) json_row(p, c, i, out);
     else text_row(p, c, i, total, out);
@@ -179,10 +179,10 @@ void rlx_profile_trace(const rlx_profile *p, const rlx_device_info *d, rlx_str *
   name_track(out, "thread_name", DEVICE_TRACK, d->name);
   name_track(out, "thread_name", HOST_TRACK, "host");
   if (c)
-    rlx_str_add(
-      out,
-      "{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"name\":\"compile\",\"cat\":\"compile\",\"ts\":0,\"dur\":0,\"args\":{\"seconds\":%.6f,\"plan_seconds\":%.6f}}%s\n",
-      HOST_TRACK, c->seconds, c->plan->seconds, p->n_steps ? "," : "");
+    rlx_str_add(out,
+                "{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"name\":\"compile\",\"cat\":\"compile\",\"ts\":0,\"dur\":0,"
+                "\"args\":{\"seconds\":%.6f,\"plan_seconds\":%.6f}}%s\n",
+                HOST_TRACK, c->seconds, c->plan->seconds, p->n_steps ? "," : "");
   for (size_t i = 0; i < p->n_steps; i++) trace_event(p, c, i, start, out);
   rlx_str_add(out, "]}\n");
 }

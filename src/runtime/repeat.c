@@ -180,7 +180,7 @@ static rlx_status repeat(rlx_executable *e, uint32_t times, rlx_named_tensor *ou
 }
 
 rlx_status rlx_executable_repeat(rlx_executable *e, uint32_t times, rlx_named_tensor *outputs, size_t n_outputs) {
-  RLX_TRY(rlx_enter(e, "rlx_executable_repeat"));
+  RLX_TRY(rlx_enter_states(e, "rlx_executable_repeat"));
   rlx_status s = repeat(e, times, outputs, n_outputs);
-  return rlx_leave(e, s);
+  return rlx_leave_states(e, s);
 }

@@ -166,7 +166,6 @@ static rlx_status prepare(rlx_executable *e) {
 }
 
 rlx_status rlx_run_begin(rlx_executable *e) {
-  if (!e->is_job) rlx_states_wait_for_jobs(e->states);
   RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
   rlx_instance_begin_reading(e->now);
   rlx_status s = prepare(e);
@@ -226,10 +225,10 @@ static rlx_status run_whole(rlx_executable *e, const rlx_step_visitor *visitor, 
 rlx_status rlx_run_whole(rlx_executable *e, const rlx_step_visitor *visitor) { return run_whole(e, visitor, NULL, 0); }
 
 rlx_status rlx_executable_run(rlx_executable *e) {
-  RLX_TRY(rlx_enter(e, "rlx_executable_run"));
+  RLX_TRY(rlx_enter_states(e, "rlx_executable_run"));
   rlx_status s = rlx_run_whole(e, NULL);
   if (!s) s = rlx_feeds_run(e);
-  return rlx_leave(e, s);
+  return rlx_leave_states(e, s);
 }
 
 /* ---- everything in one call ---- */
@@ -291,8 +290,8 @@ rlx_status rlx_run_prepared(rlx_executable *e, const rlx_named_tensor *outputs, 
 
 rlx_status rlx_run(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs, rlx_named_tensor *outputs,
                    size_t n_outputs) {
-  RLX_TRY(rlx_enter(e, "rlx_run"));
+  RLX_TRY(rlx_enter_states(e, "rlx_run"));
   rlx_status s = rlx_run_prepare(e, inputs, n_inputs, outputs, n_outputs);
   if (!s) s = rlx_run_prepared(e, outputs, n_outputs);
-  return rlx_leave(e, s);
+  return rlx_leave_states(e, s);
 }

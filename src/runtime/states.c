@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/thread.h"
+
 static void entry_free(rlx_states *st, rlx_state_entry *e) {
   rlx_block_pool_put(st->session->blocks, e->block);
   rlx_mem_free(e->name);
@@ -43,8 +45,8 @@ static rlx_status get(rlx_states *st, const char *name, const rlx_type *type, rl
       return RLX_OK;
     }
     if (!st->by_type)
-      return RLX_FAIL(RLX_INVALID, "state '%s' is %s%s but the graph wants %s%s", name, rlx_dtype_name(e->type.dtype),
-                      RLX_DIMS_TEXT(e->type.shape), rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));
+      return RLX_FAIL(RLX_INVALID, "state '%s': expected %s%s, got %s%s", name, rlx_dtype_name(type->dtype),
+                      RLX_DIMS_TEXT(type->shape), rlx_dtype_name(e->type.dtype), RLX_DIMS_TEXT(e->type.shape));
   }
   return entry_make(st, name, type, out);
 }
@@ -73,20 +75,76 @@ rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e) {
   return RLX_OK;
 }
 
-/* ---- runs in flight ---- */
+/* ---- access ---- */
 
-void rlx_states_begin_job(rlx_states *st) {
+/* Under the lock. Without jobs, a user is a call that nobody may interrupt. With jobs it is the worker, because a call
+ * begins only when there are none. */
+static rlx_status check_free(const rlx_states *st, const char *call) {
+  return st->user ? RLX_FAIL(RLX_BUSY, "%s: the states are in use by another call", call) : RLX_OK;
+}
+
+static void enter(rlx_states *st) {
+  st->user = rlx_thread_self();
+  st->depth++;
+}
+
+static void leave(rlx_states *st) {
+  if (--st->depth == 0) st->user = NULL;
+}
+
+rlx_status rlx_states_begin(rlx_states *st, const char *call) {
+  rlx_status s = RLX_OK;
   pthread_mutex_lock(&st->lock);
-  st->n_jobs++;
+  const bool is_nested = st->user == rlx_thread_self();
+  while (!is_nested && st->n_jobs > 0) {
+    pthread_mutex_unlock(&st->lock);
+    const bool helped = rlx_worker_run_next(st->session->worker); /* a callback of the worker would wait for itself */
+    pthread_mutex_lock(&st->lock);
+    if (!helped && st->n_jobs > 0) pthread_cond_wait(&st->job_ended, &st->lock);
+  }
+  if (!is_nested) s = check_free(st, call);
+  if (!s) enter(st);
+  pthread_mutex_unlock(&st->lock);
+  return s;
+}
+
+void rlx_states_end(rlx_states *st) {
+  pthread_mutex_lock(&st->lock);
+  leave(st);
   pthread_mutex_unlock(&st->lock);
 }
 
-void rlx_states_end_job(rlx_states *st) {
+rlx_status rlx_states_settle(rlx_states *st) {
+  rlx_queue *q = rlx_session_queue(st->session);
+  return q->device->info.is_mapped ? rlx_queue_sync(q) : RLX_OK;
+}
+
+/* ---- jobs of the worker ---- */
+
+rlx_status rlx_states_add_job(rlx_states *st, const char *call) {
   pthread_mutex_lock(&st->lock);
+  rlx_status s = st->n_jobs ? RLX_OK : check_free(st, call);
+  if (!s) st->n_jobs++;
+  pthread_mutex_unlock(&st->lock);
+  return s;
+}
+
+void rlx_states_enter_job(rlx_states *st) {
+  pthread_mutex_lock(&st->lock);
+  enter(st);
+  pthread_mutex_unlock(&st->lock);
+}
+
+static void end_job(rlx_states *st, bool was_entered) {
+  pthread_mutex_lock(&st->lock);
+  if (was_entered) leave(st);
   st->n_jobs--;
   pthread_cond_broadcast(&st->job_ended);
   pthread_mutex_unlock(&st->lock);
 }
+
+void rlx_states_leave_job(rlx_states *st) { end_job(st, true); }
+void rlx_states_drop_job(rlx_states *st) { end_job(st, false); }
 
 bool rlx_states_have_jobs(rlx_states *st) {
   pthread_mutex_lock(&st->lock);
@@ -95,31 +153,15 @@ bool rlx_states_have_jobs(rlx_states *st) {
   return any;
 }
 
-void rlx_states_wait_for_jobs(rlx_states *st) {
-  pthread_mutex_lock(&st->lock);
-  while (st->n_jobs > 0) {
-    pthread_mutex_unlock(&st->lock);
-    const bool helped = rlx_worker_run_next(st->session->worker); /* a callback of the worker would wait for itself */
-    pthread_mutex_lock(&st->lock);
-    if (!helped && st->n_jobs > 0) pthread_cond_wait(&st->job_ended, &st->lock);
-  }
-  pthread_mutex_unlock(&st->lock);
-}
-
-rlx_status rlx_states_settle(rlx_states *st) {
-  rlx_states_wait_for_jobs(st);
-  rlx_queue *q = rlx_session_queue(st->session);
-  return q->device->info.is_mapped ? rlx_queue_sync(q) : RLX_OK;
-}
-
 rlx_status rlx_states_zero(rlx_states *st) {
   if (!st) return RLX_FAIL(RLX_INVALID, "rlx_states_zero: the states are NULL");
-  rlx_status s = rlx_session_check(st->session, "rlx_states_zero");
-  if (!s) s = rlx_states_settle(st);
-  if (s) return s;
+  RLX_TRY(rlx_session_check(st->session, "rlx_states_zero"));
+  RLX_TRY(rlx_states_begin(st, "rlx_states_zero"));
+  rlx_status s = rlx_states_settle(st);
   pthread_mutex_lock(&st->lock);
   for (size_t i = 0; i < st->all.n && !s; i++) s = rlx_states_zero_one(st, st->all.v[i]);
   pthread_mutex_unlock(&st->lock);
+  rlx_states_end(st);
   return s;
 }
 

@@ -22,6 +22,8 @@ struct rlx_states {
   rlx_name_map names; /* index in `all` of the newest entry */
   unsigned n_jobs;    /* runs that use them and wait for, or are in, the session's worker (async.c) */
   pthread_cond_t job_ended;
+  const void *user; /* rlx_thread_self of the thread whose call accesses their memory; NULL: none */
+  unsigned depth;   /* its calls: 1, and 1 more per nested call of a callback */
 };
 
 rlx_states *rlx_states_retain(rlx_states *st);
@@ -32,14 +34,20 @@ rlx_status rlx_states_create_own(rlx_session *s, rlx_states **out);
 rlx_status rlx_states_get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out);
 /* Whether a state of this name and type exists, with its memory. */
 bool rlx_states_has(rlx_states *st, const char *name, const rlx_type *type);
-/* Runs of the session's worker are counted from their submission, so that later accesses are ordered after them. */
-void rlx_states_begin_job(rlx_states *st);
-void rlx_states_end_job(rlx_states *st);
-bool rlx_states_have_jobs(rlx_states *st);
-/* Before the host, or a run that the calling thread executes, accesses them: waits for the worker's runs; and for the queue
- * too, if the host accesses memory directly. */
-void rlx_states_wait_for_jobs(rlx_states *st);
+/* Around a call that accesses their memory: a run, a read or write of a state, zeroing. Waits for runs of the session's
+ * worker that were queued before. RLX_BUSY if a call of another thread accesses them; a callback of the same thread's
+ * call may. */
+rlx_status rlx_states_begin(rlx_states *st, const char *call);
+void rlx_states_end(rlx_states *st);
+/* Before the host accesses mapped memory: waits for the queue. */
 rlx_status rlx_states_settle(rlx_states *st);
+/* A run that becomes a job of the session's worker: counted from its submission, so that later accesses are ordered
+ * after it, and entered when the worker begins it. RLX_BUSY if a call accesses them. */
+rlx_status rlx_states_add_job(rlx_states *st, const char *call);
+void rlx_states_enter_job(rlx_states *st);
+void rlx_states_leave_job(rlx_states *st);
+void rlx_states_drop_job(rlx_states *st); /* one that was not entered */
+bool rlx_states_have_jobs(rlx_states *st);
 rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e);
 
 #endif

@@ -106,9 +106,11 @@ static rlx_status state_at(const rlx_executable *e, const rlx_leaf *l, const rlx
 static rlx_status write_state(rlx_executable *e, rlx_leaf *l, const rlx_tensor *v) {
   rlx_type type = {rlx_graph_at(e->key.graph, l->node)->type.dtype, v->shape};
   rlx_bound at;
-  RLX_TRY(state_at(e, l, &type, &at));
-  RLX_TRY_AT(rlx_bound_write(rlx_executable_queue(e), &at, &type, 0, v->dtype, v->data, rlx_dims_count(&v->shape)),
-             "state '%s'", l->name);
+  RLX_TRY(rlx_states_begin(e->states, "writing a state"));
+  rlx_status s = state_at(e, l, &type, &at);
+  if (!s) s = rlx_bound_write(rlx_executable_queue(e), &at, &type, 0, v->dtype, v->data, rlx_dims_count(&v->shape));
+  rlx_states_end(e->states);
+  if (s) return rlx_fail_frame(s, "state '%s'", l->name);
   l->is_dirty = true;
   return RLX_OK;
 }
@@ -233,13 +235,13 @@ static rlx_status read_leaf(rlx_executable *e, const rlx_leaf *l, rlx_tensor *ou
 rlx_status rlx_executable_read(rlx_executable *e, const char *name, rlx_tensor *out) {
   const char *call = "rlx_executable_read";
   if (!out) return RLX_FAIL(RLX_INVALID, "%s: out is NULL", call);
-  RLX_TRY(rlx_enter(e, call));
+  RLX_TRY(rlx_enter_states(e, call)); /* an output may be stored in a state */
   uint32_t output = rlx_result_find(e, name);
   const rlx_leaf *l = rlx_leaf_find(e, name);
   rlx_status s = output != UINT32_MAX ? read_output(e, output, out)
                  : l                  ? read_leaf(e, l, out)
                                       : unknown_name(e, call, name, "output, input, param or state");
-  return rlx_leave(e, s);
+  return rlx_leave_states(e, s);
 }
 
 static rlx_status describe(const rlx_executable *e, const char *call, const char *name, rlx_tensor *out) {

@@ -135,10 +135,10 @@ bool rlx_weights_has_memory(rlx_weights *w, const char *name) {
 
 /* ---- holding ---- */
 
-static rlx_status mismatch(const rlx_weight *weight, const rlx_type *want) {
-  return RLX_FAIL(RLX_INVALID, "weight '%s' is %s%s but the graph wants %s%s", text_of(weight),
-                  rlx_dtype_name(weight->type.dtype), RLX_DIMS_TEXT(weight->type.shape), rlx_dtype_name(want->dtype),
-                  RLX_DIMS_TEXT(want->shape));
+static rlx_status mismatch(const rlx_weight *weight, const rlx_type *expected) {
+  return RLX_FAIL(RLX_INVALID, "weight '%s': expected %s%s, got %s%s", text_of(weight), rlx_dtype_name(expected->dtype),
+                  RLX_DIMS_TEXT(expected->shape), rlx_dtype_name(weight->type.dtype),
+                  RLX_DIMS_TEXT(weight->type.shape));
 }
 
 bool rlx_weight_is_held(const rlx_weight *weight) {

@@ -138,7 +138,8 @@ static rlx_status check_scores(converter *c) {
   int32_t last = -1;
   for (uint32_t i = 0; i < c->t->vocab.n; i++)
     if (kind_of(c, i) == 1 && !has_all_pairs(c->t, i))
-      return RLX_FAIL(RLX_UNSUPPORTED, "merges that scores cannot say, of '%.100s'", text_spelling(&c->t->vocab, i).p);
+      return RLX_FAIL(RLX_UNSUPPORTED, "merges that scores cannot express, of '%.100s'",
+                      text_spelling(&c->t->vocab, i).p);
   bool *is_seen = rlx_mem_calloc(c->t->vocab.n ? c->t->vocab.n : 1, sizeof *is_seen);
   if (!is_seen) return RLX_FAIL(RLX_NO_MEMORY, "%u tokens", c->t->vocab.n);
   bool is_mixed = false;
@@ -154,7 +155,7 @@ static rlx_status check_scores(converter *c) {
     last = id;
   }
   rlx_mem_free(is_seen);
-  return is_mixed ? RLX_FAIL(RLX_UNSUPPORTED, "merges in an order that scores cannot say") : RLX_OK;
+  return is_mixed ? RLX_FAIL(RLX_UNSUPPORTED, "merges in an order that scores cannot express") : RLX_OK;
 }
 
 /* Determines from the steps whether blanks become U+2581 and whether one is prepended. */

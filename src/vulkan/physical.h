@@ -62,8 +62,8 @@ void vk_physical_features(const vk_instance *i, const vk_physical *p, vk_feature
 uint32_t vk_physical_extensions(const vk_physical *p, const char *names[VK_USES_COUNT]);
 /* The description for the registry and `rlx devices`, with the current amount of free memory. */
 void vk_physical_describe(const vk_instance *i, const vk_physical *p, rlx_device_info *out);
-/* Of the memory types in `allowed` with all of `flags`: the one with the most flags of `preferred`, then the largest heap,
- * then the first. UINT32_MAX: none. */
+/* Of the memory types in `allowed` with all of `flags`: the one with the most flags of `preferred`, then the largest
+ * heap, then the first. UINT32_MAX: none. */
 uint32_t vk_memory_type(const VkPhysicalDeviceMemoryProperties *memory, uint32_t allowed, VkMemoryPropertyFlags flags,
                         VkMemoryPropertyFlags preferred);
 

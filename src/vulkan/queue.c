@@ -52,19 +52,38 @@ static void unlink_queue(vk_queue *q) {
   rlx_log_unlock(&d->lock);
 }
 
+/* Removes the waits of `other` for the semaphore that were not submitted yet, and returns its last submission with a
+ * wait. */
+static uint64_t drop_waits(vk_queue *other, VkSemaphore timeline) {
+  rlx_log_lock(&other->lock);
+  for (uint32_t i = 0; i < other->n_after; i++)
+    if (other->after[i].timeline == timeline) other->after[i--] = other->after[--other->n_after];
+  const uint64_t last = other->last_after;
+  rlx_log_unlock(&other->lock);
+  return last;
+}
+
 /* Waits for the submissions of other queues that wait for this queue's semaphore: they must complete before it is
- * destroyed. */
+ * destroyed. The device's lock is not held meanwhile, since third sessions need it. */
 static void wait_for_followers(vk_queue *q) {
   vk_device *d = q->device;
   if (!q->timeline) return;
+  bool is_idle = false;
   rlx_log_lock(&d->lock);
-  for (vk_queue *other = d->queues; other; other = other->next) {
-    if (other == q) continue;
-    rlx_log_lock(&other->lock);
-    for (uint32_t i = 0; i < other->n_after; i++)
-      if (other->after[i].timeline == q->timeline) other->after[i--] = other->after[--other->n_after];
-    (void)vk_wait_locked(other, other->last_after);
-    rlx_log_unlock(&other->lock);
+  for (vk_queue *other = d->queues; other;) {
+    const uint64_t last = other == q ? 0 : drop_waits(other, q->timeline);
+    if (is_idle || last <= atomic_load(&other->completed)) {
+      other = other->next;
+      continue;
+    }
+    other->n_waiting++;
+    rlx_log_unlock(&d->lock);
+    is_idle = vk_wait(other, last) != RLX_OK;
+    if (is_idle) vk_settle(d);
+    rlx_log_lock(&d->lock);
+    other->n_waiting--;
+    pthread_cond_broadcast(&d->waited);
+    other = d->queues; /* the list may have changed */
   }
   rlx_log_unlock(&d->lock);
 }

@@ -252,7 +252,7 @@ def embed_says_what_it_cuts():
 def a_vocabulary_that_has_no_name():
     need_lm()
     for tokenizer, why in ((byte_level(cut("[a-z]+|[^a-z]+")), "[a-z]+|[^a-z]+"),
-                           (marks(True, False), "merges that scores cannot say")):
+                           (marks(True, False), "merges that scores cannot express")):
         folder(tokenizer)
         told = rlx("convert", "m", "m.gguf", expect=0)
         found = file_json("info", "m.gguf")["metadata"]

@@ -78,6 +78,26 @@ def the_tour_names_what_is_there():
 
 
 @test
+def the_tour_counts_what_is_there():
+    text = (ROOT / "docs/tour.md").read_text()
+    for path in re.findall(r"`((?:src|include|tests|tools)/[\w./]+)`", text):
+        check((ROOT / path).exists(), f"docs/tour.md: no file {path}")
+    table = re.search(r"^struct rlx_backend \{\n(.*?)^\};", (ROOT / "src/device/backend.h").read_text(), re.M | re.S)[1]
+    functions = len(re.findall(r"\(\*\w+\)\(", table))
+    check(f"2 lines, {functions} functions" in text, f"docs/tour.md: a backend has {functions} functions")
+
+
+@test
+def lines_have_at_most_120_columns():
+    kinds = {".c", ".h", ".k", ".kh", ".def", ".md"}
+    files = [*ROOT.glob("*.md"), *(f for folder in ("src", "include", "docs") for f in (ROOT / folder).rglob("*"))]
+    for file in files:
+        if file.suffix in kinds and "gen" not in file.parts:
+            for number, line in enumerate(file.read_text().splitlines(), 1):
+                check(len(line) <= 120, f"{file.relative_to(ROOT)}:{number}: {len(line)} columns")
+
+
+@test
 def readme_and_first_example_are_one():
     readme = (ROOT / "README.md").read_text()
     example = re.search(r"^<!-- example: \w+ -->\n+```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)

@@ -12,6 +12,9 @@ TEST(contract_null) { arena_contract("null"); }
 TEST(contract_cpu) { arena_contract("cpu"); }
 TEST(contract_cpu_base) { arena_contract("cpu:base"); } /* layouts differ between instruction sets */
 TEST(contract_cpu_avx2) { arena_contract("cpu:avx2"); }
+TEST(contract_emu) { arena_contract("emu"); }
+TEST(contract_emu_stream) { arena_contract("emu:stream"); }
+TEST(contract_emu_events) { arena_contract("emu:events"); }
 TEST(contract_vulkan) { arena_contract("vulkan"); }
 TEST(contract_vulkan_staging) { arena_contract("vulkan:staging"); }
 TEST(contract_vulkan_mapped) { arena_contract("vulkan:mapped"); }

@@ -1,5 +1,6 @@
 /* Asynchronous runs: completions that are polled, waited for or called back; what a run in flight retains; order within
  * one session and independence of two sessions. Each test runs on each available device. */
+#include <dirent.h>
 #include <pthread.h>
 
 #include "faults.h"
@@ -18,10 +19,20 @@
   static void name##_on(const char *device);                      \
   TEST(name##_on_cpu) { name##_on("cpu"); }                       \
   TEST(name##_on_null) { name##_on("null"); }                     \
+  TEST(name##_on_emu) { name##_on("emu"); }                       \
+  TEST(name##_on_emu_stream) { name##_on("emu:stream"); }         \
+  TEST(name##_on_emu_events) { name##_on("emu:events"); }         \
   TEST(name##_on_vulkan) { name##_on("vulkan"); }                 \
   TEST(name##_on_vulkan_staging) { name##_on("vulkan:staging"); } \
   TEST(name##_on_vulkan_minimal) { name##_on("vulkan:minimal"); } \
   static void name##_on(const char *device)
+
+#define OPEN(device, threads, out)                                            \
+  do {                                                                        \
+    if (TEST_IS_TSAN && strncmp(device, "emu", 3) == 0)                       \
+      SKIP("the thread sanitizer does not follow the emulated GPU's stacks"); \
+    OPEN_SESSION(device, threads, out);                                       \
+  } while (0)
 
 /* y = 2 x + 1 */
 static rlx_executable *compile(rlx_session *s, const char *n) {
@@ -52,7 +63,7 @@ static bool is_right(const float *y, int run) {
 ON_EACH_DEVICE(many_in_flight) {
   enum { RUNS = 12 };
   rlx_session *s;
-  OPEN_SESSION(device, 2, &s);
+  OPEN(device, 2, &s);
   static float y[RUNS][N];
   float x[N];
   rlx_executable *e[RUNS];
@@ -80,6 +91,89 @@ ON_EACH_DEVICE(many_in_flight) {
   CHECK_OK(rlx_run(e[0], NULL, 0, &out, 1));
   CHECK(is_right(y[0], 0));
   for (int i = 0; i < RUNS; i++) rlx_executable_destroy(e[i]);
+  rlx_session_destroy(s);
+}
+
+typedef struct asker {
+  rlx_completion *c;
+  bool waits;
+  bool is_right;
+  const float *y;
+  pthread_t thread;
+} asker;
+
+static void *ask(void *user) {
+  asker *a = user;
+  if (!a->waits)
+    while (!rlx_completion_is_done(a->c)) {}
+  a->is_right = !rlx_completion_wait(a->c) && is_right(a->y, 7);
+  return NULL;
+}
+
+/* Any number of threads may poll and wait for one completion; all see the outputs. */
+ON_EACH_DEVICE(threads_ask_one_completion) {
+  enum { THREADS = 4 };
+  rlx_session *s;
+  OPEN(device, 1, &s);
+  float x[N], y[N];
+  rlx_executable *e = compile(s, "1000");
+  CHECK(e);
+  fill(x, 7);
+  for (int round = 0; round < 10; round++) {
+    rlx_completion *c;
+    rlx_named_tensor in = {"x", F32(x, N)}, out = OUT(y, N);
+    memset(y, 0, sizeof y);
+    CHECK_OK(rlx_run_async(e, &in, 1, &out, 1, NULL, &c));
+    asker a[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+      a[i] = (asker){.c = c, .waits = i % 2, .y = y};
+      CHECK(pthread_create(&a[i].thread, NULL, ask, &a[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(a[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++) CHECK(a[i].is_right);
+    rlx_completion_destroy(c);
+  }
+  rlx_executable_destroy(e);
+  rlx_session_destroy(s);
+}
+
+static int count_threads(void) {
+  DIR *d = opendir("/proc/self/task");
+  int n = 0;
+  if (!d) return -1;
+  while (readdir(d)) n++;
+  closedir(d);
+  return n;
+}
+
+/* As in a browser: nothing happens between the calls of the one thread there is, and runs are polled to their end. The
+ * outputs are written when a poll returns true, not before. */
+TEST(polled_runs_need_no_thread) {
+  rlx_session *s, *other;
+  OPEN("emu:events", 1, &s);
+  CHECK_OK(run_session("emu:events", 1, &other));
+  float x[N], y[2][N];
+  rlx_completion *c[2];
+  rlx_executable *e = compile(s, "1000"), *later = compile(other, "1000");
+  CHECK(e && later);
+  const int before = count_threads();
+  int polls = 0;
+  fill(x, 4);
+  memset(y, 0, sizeof y);
+  rlx_named_tensor in = {"x", F32(x, N)}, out[2] = {OUT(y[0], N), OUT(y[1], N)};
+  CHECK_OK(rlx_run_async(e, &in, 1, &out[0], 1, NULL, &c[0]));
+  CHECK_OK(rlx_run_async(later, &in, 1, &out[1], 1, NULL, &c[1]));
+  CHECK_OK(rlx_completion_wait(c[1])); /* the other session's run is still where it was */
+  CHECK(is_right(y[1], 4) && y[0][5] == 0);
+  for (; !rlx_completion_is_done(c[0]); polls++) CHECK(y[0][5] == 0);
+  CHECK(polls >= 2); /* the input, the steps and the output are entries of their own */
+  CHECK(is_right(y[0], 4));
+  CHECK_EQ_INT(count_threads(), before);
+  rlx_completion_destroy(c[0]);
+  rlx_completion_destroy(c[1]);
+  rlx_executable_destroy(e);
+  rlx_executable_destroy(later);
+  rlx_session_destroy(other);
   rlx_session_destroy(s);
 }
 
@@ -122,7 +216,7 @@ static void submit_next(chain *k) {
 
 ON_EACH_DEVICE(a_callback_submits_the_next_run) {
   rlx_session *s;
-  OPEN_SESSION(device, 1, &s);
+  OPEN(device, 1, &s);
   static chain k;
   k = (chain){.e = compile(s, "1000"), .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
   CHECK(k.e);
@@ -201,8 +295,8 @@ static void open_gate(gate *g) {
 /* One session's run is blocked in its middle; another session's run completes meanwhile, on the same device. */
 ON_EACH_DEVICE(two_sessions_do_not_wait_for_each_other) {
   rlx_session *s, *other;
-  OPEN_SESSION(device, 1, &s);
-  OPEN_SESSION(device, 1, &other);
+  OPEN(device, 1, &s);
+  OPEN(device, 1, &other);
   gate g = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
   float x[N], y[2][N];
   rlx_completion *held, *free_one;
@@ -239,7 +333,7 @@ ON_EACH_DEVICE(a_run_in_flight_holds_what_it_needs) {
   size_t live = 0;
   for (int round = 0; round < 3; round++) {
     rlx_session *s;
-    OPEN_SESSION(device, 2, &s);
+    OPEN(device, 2, &s);
     float x[N], y[N];
     rlx_completion *c;
     rlx_executable *e = compile(s, "1000");
@@ -263,7 +357,7 @@ ON_EACH_DEVICE(a_run_in_flight_holds_what_it_needs) {
 ON_EACH_DEVICE(runs_of_a_session_are_in_order) {
   enum { RUNS = 6 };
   rlx_session *s;
-  OPEN_SESSION(device, 1, &s);
+  OPEN(device, 1, &s);
   rlx_graph *g;
   CHECK_OK(
     expr_graph("x: f32[4]; state a: f32[4]; at: i32[]", "%h = add(%a, %a); %n = add(%h, %x); update(%a, %n, %at)", &g));
@@ -301,7 +395,7 @@ static void read_state(rlx_executable *e, float *out) {
 ON_EACH_DEVICE(later_calls_come_after_runs_in_flight) {
   enum { RUNS = 5 };
   rlx_session *s;
-  OPEN_SESSION(device, 1, &s);
+  OPEN(device, 1, &s);
   rlx_graph *g;
   rlx_states *states;
   CHECK_OK(expr_graph("x: f32[4]; state a: f32[4]; at: i32[]", "%n = add(%a, %x); update(%a, %n, %at)", &g));
@@ -336,10 +430,65 @@ ON_EACH_DEVICE(later_calls_come_after_runs_in_flight) {
   rlx_session_destroy(s);
 }
 
+typedef struct looker {
+  rlx_executable *clone;
+  rlx_states *states;
+  rlx_status read, run, async;
+} looker;
+
+/* In the middle of a run that shares the states. */
+static void look(void *user, rlx_node node, const rlx_tensor *value) {
+  (void)node;
+  (void)value;
+  looker *l = user;
+  float found[4], x[4] = {0}, y[4];
+  int32_t at = 0;
+  rlx_completion *c = NULL;
+  rlx_tensor t = {.dtype = RLX_F32, .data = found, .bytes = sizeof found};
+  rlx_named_tensor in[] = {{"x", F32(x, 4)}, {"at", {.dtype = RLX_I32, .data = &at, .bytes = sizeof at}}},
+                   out = OUT(y, 4);
+  l->read = rlx_executable_read(l->clone, "a", &t);
+  l->run = rlx_run(l->clone, in, 2, &out, 1);
+  l->async = rlx_run_async(l->clone, in, 2, &out, 1, NULL, &c);
+  if (!l->async) l->async = rlx_completion_wait(c);
+  rlx_completion_destroy(c);
+}
+
+/* A callback may use the states of the run that calls it, in a run that is waited for and in one that is not; a run in
+ * flight beside one that is waited for is refused if it would need the worker. */
+ON_EACH_DEVICE(a_callback_uses_the_states_of_its_run) {
+  rlx_session *s;
+  OPEN(device, 1, &s);
+  rlx_graph *g;
+  rlx_executable *e;
+  looker l = {0};
+  CHECK_OK(expr_graph("x: f32[4]; state a: f32[4]; at: i32[]", "%n = add(%a, %x); update(%a, %n, %at)", &g));
+  CHECK_OK(rlx_compile(s, g, NULL, &e));
+  CHECK_OK(rlx_executable_clone(e, &l.clone));
+  rlx_graph_destroy(g);
+  CHECK_OK(rlx_executable_observe(e, look, &l));
+  float x[4] = {1, 2, 3, 4}, y[4];
+  int32_t at = 0;
+  rlx_completion *c;
+  rlx_named_tensor in[] = {{"x", F32(x, 4)}, {"at", {.dtype = RLX_I32, .data = &at, .bytes = sizeof at}}},
+                   out = OUT(y, 4);
+  CHECK_OK(rlx_run(e, in, 2, &out, 1));
+  CHECK(l.read == RLX_OK && l.run == RLX_OK);
+  CHECK(l.async == RLX_OK || l.async == RLX_BUSY);
+  CHECK_OK(rlx_run_async(e, in, 2, &out, 1, NULL, &c)); /* executed by the worker, which makes the calls */
+  CHECK_OK(rlx_completion_wait(c));
+  rlx_completion_destroy(c);
+  CHECK(l.read == RLX_OK && l.run == RLX_OK && l.async == RLX_OK);
+  CHECK(y[3] == 8);
+  rlx_executable_destroy(e);
+  rlx_executable_destroy(l.clone);
+  rlx_session_destroy(s);
+}
+
 /* Bound outputs, feeds and new sizes behave as with rlx_run. */
 ON_EACH_DEVICE(bound_memory_feeds_and_sizes) {
   rlx_session *s;
-  OPEN_SESSION(device, 1, &s);
+  OPEN(device, 1, &s);
   float x[N], y[N], bound[N];
   rlx_completion *c;
   rlx_executable *e = compile(s, "1000"), *open = compile(s, "n");
@@ -376,7 +525,7 @@ static bool at_once(void *user) {
 
 ON_EACH_DEVICE(failures_are_reported_by_the_call_or_the_completion) {
   rlx_session *s;
-  OPEN_SESSION(device, 1, &s);
+  OPEN(device, 1, &s);
   float x[N], y[N];
   rlx_completion *c = NULL;
   rlx_executable *e = compile(s, "1000");
@@ -427,3 +576,4 @@ static rlx_status work(void *user) {
 }
 
 TEST(under_failing_allocations) { CHECK_OK(alloc_sweep(work, "cpu")); }
+TEST(under_failing_allocations_on_emu_events) { CHECK_OK(alloc_sweep(work, "emu:events")); }

@@ -22,18 +22,6 @@
 
 enum { N = 16, ALARM_SECONDS = 600 };
 
-/* The emulated GPU switches stacks, which the thread sanitizer does not follow. */
-#if defined(__SANITIZE_THREAD__)
-#define IS_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define IS_TSAN 1
-#endif
-#endif
-#ifndef IS_TSAN
-#define IS_TSAN 0
-#endif
-
 /* ---- the fixture ---- */
 
 typedef struct world {
@@ -122,7 +110,7 @@ static int child_refuses(void *user) {
 
 TEST(a_child_refuses_its_parents_objects_and_makes_its_own) {
   if (TEST_IS_SANITIZED) SKIP("a sanitizer's own locks do not survive a fork among threads");
-  if (IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
+  if (TEST_IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
   world w;
   CHECK_OK(world_open(&w, "cpu"));
   CHECK_OK(world_run(&w));
@@ -145,7 +133,7 @@ static int child_forks_again(void *user) {
 
 TEST(children_of_children) {
   if (TEST_IS_SANITIZED) SKIP("a sanitizer's own locks do not survive a fork among threads");
-  if (IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
+  if (TEST_IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
   world w;
   CHECK_OK(world_open(&w, "cpu"));
   CHECK_OK(world_run(&w));
@@ -211,7 +199,7 @@ static int child_without_vulkan(void *user) {
 
 TEST(vulkan_after_a_fork) {
   if (TEST_IS_SANITIZED) SKIP("a sanitizer's own locks do not survive a fork among threads");
-  if (IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
+  if (TEST_IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
   rlx_session *s;
   OPEN_SESSION("vulkan", 1, &s);
   CHECK_EQ_INT(in_child(child_without_vulkan, s, false), 0); /* exit would run the driver's own handlers */
@@ -315,7 +303,7 @@ static int child_runs_often(void *user) {
 
 TEST(stopped_and_continued) {
   if (TEST_IS_SANITIZED) SKIP("a sanitizer's own locks do not survive a fork among threads");
-  if (IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
+  if (TEST_IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
   world w;
   CHECK_OK(world_open(&w, "cpu"));
   CHECK_OK(world_run(&w));
@@ -426,7 +414,7 @@ static void check_executable_crowd(const char *device) {
 
 TEST(threads_in_one_executable_on_cpu) { check_executable_crowd("cpu"); }
 TEST(threads_in_one_executable_on_emu) {
-  if (IS_TSAN) SKIP("the thread sanitizer does not follow the emulated GPU's stacks");
+  if (TEST_IS_TSAN) SKIP("the thread sanitizer does not follow the emulated GPU's stacks");
   check_executable_crowd("emu");
 }
 TEST(threads_in_one_executable_on_null) { check_executable_crowd("null"); }
@@ -598,7 +586,7 @@ TEST(destroy_inside_a_callback) {
   for (int how = 0; how < 3; how++) {
     check_doomed("cpu", how);
     if (test_has_failed()) return;
-    if (!IS_TSAN) check_doomed("emu", how);
+    if (!TEST_IS_TSAN) check_doomed("emu", how);
     if (test_has_failed()) return;
   }
 }

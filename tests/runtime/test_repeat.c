@@ -11,16 +11,21 @@
   (&(rlx_tensor){.dtype = RLX_F32, .shape = RLX_DIMS(__VA_ARGS__), .data = (data_), .bytes = sizeof(data_)})
 
 /* A test that runs once per device, in `s`. */
+static const char no_fibers[] = "the thread sanitizer does not follow the emulated GPU's stacks";
+
 #define DEVICE_TEST(name)                                                 \
   static void name##_in(rlx_session *s);                                  \
   static void name##_on(const char *device) {                             \
     rlx_session *s;                                                       \
+    if (TEST_IS_TSAN && strncmp(device, "emu", 3) == 0) SKIP(no_fibers);  \
     OPEN_SESSION(device, 2, &s);                                          \
     name##_in(s);                                                         \
     rlx_session_destroy(s);                                               \
   }                                                                       \
   TEST(name##_on_null) { name##_on("null"); }                             \
   TEST(name##_on_cpu) { name##_on("cpu"); }                               \
+  TEST(name##_on_emu_stream) { name##_on("emu:stream"); }                 \
+  TEST(name##_on_emu_events) { name##_on("emu:events"); }                 \
   TEST(name##_on_vulkan) { name##_on("vulkan"); }                         \
   TEST(name##_on_vulkan_staging) { name##_on("vulkan:staging"); }         \
   TEST(name##_on_vulkan_minimal) { name##_on("vulkan:minimal,staging"); } \

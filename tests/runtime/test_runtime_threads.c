@@ -1,5 +1,6 @@
 /* Many threads at once: separate sessions over one weight store, clones of one executable, one session in which all
- * compile. Sharing is safe (the thread sanitizer checks it), and all threads get the same bits. */
+ * compile, executables that share states. Sharing is safe (the thread sanitizer checks it), and all threads get the same
+ * bits. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -178,3 +179,75 @@ TEST(one_session_compiles_for_all_on_cpu) { check_threads("cpu", shared_session,
 TEST(sessions_come_and_go_on_null) { check_threads("null", all_own, SESSION_THREADS); }
 TEST(sessions_come_and_go_on_cpu) { check_threads("cpu", all_own, SESSION_THREADS); }
 TEST(threads_read_one_graph) { check_threads("null", read_graph, THREADS); }
+
+/* ---- states ---- */
+
+typedef struct adder {
+  rlx_executable *e;
+  rlx_states *states;
+  unsigned n, n_wrong;
+  pthread_t thread;
+} adder;
+
+/* Adds 1 to the state in rlx_run or rlx_run_async; reads and zeroing may be refused as well, but nothing else. */
+static void *add_often(void *user) {
+  adder *a = user;
+  float one[4] = {1, 1, 1, 1}, y[4];
+  int32_t at = 0;
+  rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(4), {one}, sizeof one}},
+                           {"at", {.dtype = RLX_I32, .data = &at, .bytes = sizeof at}}};
+  for (unsigned i = 0; i < 200; i++) {
+    rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
+    rlx_completion *c = NULL;
+    rlx_status s = i % 4 == 3 ? rlx_run_async(a->e, in, 2, &out, 1, NULL, &c)
+                   : i % 4 == 2
+                     ? rlx_executable_read(a->e, "a", &(rlx_tensor){.dtype = RLX_F32, {.n = 0}, {y}, sizeof y})
+                     : rlx_run(a->e, in, 2, &out, 1);
+    a->n_wrong += s && s != RLX_BUSY;
+    if (!s && c) a->n_wrong += rlx_completion_wait(c) != RLX_OK;
+    rlx_completion_destroy(c);
+    a->n += !s && i % 4 != 2;
+    a->n_wrong += !s && (y[0] != y[3] || y[0] < 0);
+  }
+  return NULL;
+}
+
+/* Executables that share states never access them at the same time: a second thread is refused and changes nothing. */
+static void check_shared_states(const char *device) {
+  enum { ADDERS = 4 };
+  rlx_session *s;
+  rlx_states *states;
+  rlx_graph *g;
+  OPEN_SESSION(device, 2, &s);
+  CHECK_OK(expr_graph("x: f32[4]; state a: f32[4]; at: i32[]", "%n = add(%a, %x); update(%a, %n, %at)", &g));
+  CHECK_OK(rlx_states_create(s, &states));
+  static adder a[ADDERS];
+  unsigned total = 0;
+  for (int i = 0; i < ADDERS; i++) {
+    a[i] = (adder){.states = states};
+    CHECK_OK(rlx_compile(s, g, OPTIONS(.states = states), &a[i].e));
+  }
+  for (int i = 0; i < ADDERS; i++) CHECK(pthread_create(&a[i].thread, NULL, add_often, &a[i]) == 0);
+  for (int i = 0; i < ADDERS; i++) pthread_join(a[i].thread, NULL);
+  float found[4];
+  rlx_tensor t = {.dtype = RLX_F32, .data = found, .bytes = sizeof found};
+  CHECK_OK(rlx_executable_read(a[0].e, "a", &t));
+  for (int i = 0; i < ADDERS; i++) {
+    CHECK_EQ_INT(a[i].n_wrong, 0);
+    total += a[i].n;
+    rlx_executable_destroy(a[i].e);
+  }
+  CHECK(total > 0);
+  for (int i = 0; i < 4; i++) CHECK(found[i] == (float)total);
+  rlx_graph_destroy(g);
+  rlx_states_destroy(states);
+  rlx_session_destroy(s);
+}
+
+TEST(executables_share_states_on_cpu) { check_shared_states("cpu"); }
+TEST(executables_share_states_on_null) { check_shared_states("null"); }
+TEST(executables_share_states_on_vulkan) { check_shared_states("vulkan"); }
+TEST(executables_share_states_on_emu_stream) {
+  if (TEST_IS_TSAN) SKIP("the thread sanitizer does not follow the emulated GPU's stacks");
+  check_shared_states("emu:stream");
+}

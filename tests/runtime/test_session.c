@@ -230,7 +230,7 @@ DEVICE_TEST(weights_of_another_type_are_refused) {
   CHECK(g);
   CHECK_OK(rlx_weights_create(s, &store));
   CHECK_OK(rlx_weights_set(store, "w", VALUE(v, 2, 4)));
-  CHECK_FAILS(rlx_compile(s, g, OPTIONS(.weights = store), &e), RLX_INVALID, "'w' is f32[2,4]");
+  CHECK_FAILS(rlx_compile(s, g, OPTIONS(.weights = store), &e), RLX_INVALID, "'w': expected f32[2,3], got f32[2,4]");
   CHECK_OK(rlx_weights_set(store, "w", VALUE(w, 2, 3))); /* not read yet: its type may change */
   CHECK_OK(rlx_compile(s, g, OPTIONS(.weights = store), &e));
   CHECK_FAILS(rlx_weights_set(store, "w", VALUE(v, 2, 4)), RLX_INVALID, "[2,4]");
@@ -292,7 +292,8 @@ DEVICE_TEST(states_are_shared_between_prefill_and_decode) {
   rlx_graph *other;
   rlx_executable *wrong;
   CHECK_OK(expr_graph("x: f32[1,2]; state kv: f32[6,2]; at: i32[]", "update(%kv, %x, %at)", &other));
-  CHECK_FAILS(rlx_compile(s, other, OPTIONS(.states = states), &wrong), RLX_INVALID, "'kv' is f32[5,2]");
+  CHECK_FAILS(rlx_compile(s, other, OPTIONS(.states = states), &wrong), RLX_INVALID,
+              "'kv': expected f32[6,2], got f32[5,2]");
   CHECK(wrong == NULL);
   rlx_states_destroy(states);
   rlx_executable_destroy(prefill);
@@ -568,7 +569,7 @@ TEST(a_forbidden_host_is_reported_with_all_nodes) {
 }
 
 /* Each switch is part of the cache key, and an unknown one is rejected. */
-TEST(switches_are_told_apart) {
+TEST(switches_are_distinguished) {
   rlx_session *s;
   rlx_graph *g;
   rlx_executable *e;

@@ -30,6 +30,17 @@
 #ifndef TEST_IS_SANITIZED
 #define TEST_IS_SANITIZED 0
 #endif
+/* 1 under the thread sanitizer, which does not follow the stacks of the emulated GPU's kernels. */
+#if defined(__SANITIZE_THREAD__)
+#define TEST_IS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_IS_TSAN 1
+#endif
+#endif
+#ifndef TEST_IS_TSAN
+#define TEST_IS_TSAN 0
+#endif
 
 typedef struct test_case {
   const char *name;
