@@ -83,7 +83,7 @@ rlx_status run_compare(rlx_executable *e, const rlx_evaluator *want, const rlx_g
 
 static bool is_gpu(const rlx_executable *e) {
   const char *backend = e->session->device->backend->name;
-  return strcmp(backend, "vulkan") == 0 || strcmp(backend, "emu") == 0;
+  return strcmp(backend, "cpu") != 0 && strcmp(backend, "null") != 0;
 }
 
 static rlx_status run_both(rlx_executable *e, rlx_evaluator *want, const rlx_graph *g, uint64_t seed, int runs,
