@@ -13,7 +13,6 @@
 #include "emu/device.h"
 #include "emu/run.h"
 
-
 /* ---- the device ---- */
 
 static uint32_t emu_count(const char **why) {

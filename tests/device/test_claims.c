@@ -104,6 +104,7 @@ static void check_cases(const char *device) {
 
 TEST(cases_on_cpu) { check_cases("cpu"); }
 TEST(cases_on_emu) { check_cases("emu"); }
+TEST(cases_on_cuda) { check_cases("cuda"); }
 TEST(cases_on_vulkan) { check_cases("vulkan"); }
 
 static rlx_status work(void *user) {

@@ -497,6 +497,10 @@ TEST(drawn_ahead_on_the_cpu) {
   for (size_t f = 0; f < N_FAMILIES && !test_has_failed(); f++)
     for (int hot = 0; hot < 2 && !test_has_failed(); hot++) check_ahead(families[f], "cpu", hot);
 }
+TEST(drawn_ahead_on_cuda) {
+  check_ahead("llama", "cuda", 0);
+  if (test_all.result == TEST_PASSED) check_ahead("llama", "cuda", 1.2);
+}
 TEST(drawn_ahead_on_vulkan) {
   check_ahead("llama", "vulkan", 0);
   if (test_all.result == TEST_PASSED) check_ahead("llama", "vulkan", 1.2);

@@ -124,6 +124,7 @@ static void device_is_limited(const char *device) {
 TEST(memory_of_the_cpu_is_limited) { device_is_limited("cpu"); }
 TEST(memory_of_an_emulated_gpu_is_limited) { device_is_limited("emu"); }
 TEST(memory_of_a_gpu_is_limited) { device_is_limited("vulkan"); }
+TEST(memory_of_a_gpu_is_limited_on_cuda) { device_is_limited("cuda"); }
 
 TEST(what_no_machine_has_is_refused_by_default) {
   rlx_session *s;
