@@ -1,7 +1,7 @@
 /* Finds libcuda, which the driver installs, and libnvrtc, which is part of the toolkit and of many packages.
  *
- * The driver has threads of its own and guarantees nothing to a forked child. So if the parent has started CUDA, a child
- * reports that there is none. A shared library that has started CUDA stays loaded after dlclose. */
+ * The driver has threads of its own and guarantees nothing to a forked child. So if the parent has started CUDA, a
+ * child reports that there is none. A shared library that has started CUDA stays loaded after dlclose. */
 #define _GNU_SOURCE /* dladdr */
 #include "cuda/loader.h"
 

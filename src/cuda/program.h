@@ -1,5 +1,6 @@
 /* Programs: planned steps as kernels with bound windows (gpu/program.h). Each span of steps is recorded once as CUDA
- * graphs and launched many times. program.c creates programs, record.c records graphs, run.c launches and times them. */
+ * graphs and launched many times. program.c creates programs, record.c records graphs, run.c launches them and
+ * measures times. */
 #ifndef RLX_CUDA_PROGRAM_H
 #define RLX_CUDA_PROGRAM_H
 

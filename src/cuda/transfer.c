@@ -1,5 +1,6 @@
 /* Blocks, and the copies of a queue. Host memory that the caller gives is never read or written by the device itself:
- * the bytes pass through pinned slots, so the caller may reuse its memory at once and the device copies at full speed. */
+ * the bytes pass through pinned slots, so the caller may reuse its memory at once, and the device copies at full
+ * speed. */
 #include <string.h>
 
 #include "base/log.h"

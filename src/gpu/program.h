@@ -1,8 +1,8 @@
 /* The planned steps of a program as dispatches with bound windows: what every GPU backend begins a program with. The
  * backend then adds its own objects (pipelines, descriptor sets, graph nodes) by the index of the dispatch.
  *
- * Tables and the run's words are buffers of the program that the backend makes; until then their windows have the blocks
- * gpu_table_block and gpu_run_block, which only stand for them. */
+ * Tables and the run's words are buffers of the program that the backend makes; until then their windows have the
+ * blocks gpu_table_block and gpu_run_block, which only stand for them. */
 #ifndef RLX_GPU_PROGRAM_H
 #define RLX_GPU_PROGRAM_H
 

@@ -1,5 +1,5 @@
-/* Matrices of 16 x 16 over a subgroup of 32, with the names of GLSL's cooperative matrices, for targets that are C++ and
- * have instructions for parts of them. So kernels NAME.matrix.k are one text for Vulkan and CUDA.
+/* Matrices of 16 x 16 over a subgroup of 32, with the names of GLSL's cooperative matrices, for targets that are C++
+ * and have instructions for parts of them. So kernels NAME.matrix.k are one text for Vulkan and CUDA.
  *
  * Every matrix has the element-to-lane mapping that fragments.kh checks on Vulkan: invocation 4 g + t holds, of a
  * left-hand matrix or of sums, elements 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of row g, then the same of row g + 8; of a
