@@ -287,6 +287,9 @@ typedef struct rlx_lm_options {
    * before all other settings. 0.01 to 100; 0 or 1: none. */
   double repetition_penalty;
   uint64_t penalty_tokens; /* the number of last tokens that it applies to; 0: all of the sequence */
+  /* Of this call as a whole; a field that is 0 is the session's. device_bytes must be 0: a session limits it. What
+   * exceeds a limit is RLX_LIMIT, and the sequence holds the tokens drawn until then. */
+  rlx_limits limits;
 } rlx_lm_options;
 #define RLX_LM_OPTIONS_INIT RLX_SIZED(rlx_lm_options)
 /* The ranges of the sampling settings, in rlx_lm_options and in a model's file: temperature, top_k, top_p and min_p,
@@ -357,6 +360,9 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm
 /* The embedding of a text by an encoder: `width` values of unit length. A text with more tokens than the context is
  * truncated, and *n_cut is the number of tokens dropped; with n_cut NULL such a text is RLX_INVALID. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut);
+/* The same with a cancel function and limits of this call (watch may be NULL; its progress is not called). */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_embed_watched(rlx_lm *lm, const char *text, size_t bytes,
+                                                       const rlx_watch *watch, float *out, size_t *n_cut);
 
 /* A sequence's tokens and KV cache as one file; only a model with the same shapes accepts it. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_save(rlx_lm *lm, uint32_t sequence, const char *path);

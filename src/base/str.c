@@ -154,6 +154,14 @@ bool rlx_text_is_utf8(const char *text) {
   return true;
 }
 
+size_t rlx_utf8_length(const char *p, size_t n) {
+  unsigned char bytes[4] = {0};
+  if (n == 0) return 0;
+  memcpy(bytes, p, n < sizeof bytes ? n : sizeof bytes);
+  size_t length = utf8_length(bytes); /* a NUL continues no character, so bytes past the end are invalid */
+  return length <= n ? length : 0;
+}
+
 bool rlx_text_to_double(const char *text, size_t n, double *out) {
   static const struct {
     const char *word;

@@ -111,14 +111,13 @@ static void check_gaps(check *c, const file_part *p) {
   if (p->bytes > end) FINDING(c, "%s: %" PRIu64 " bytes after the last tensor belong to none", p->path, p->bytes - end);
 }
 
-static void check_json(check *c, const file_meta *m) {
+static rlx_status check_json(check *c, const file_meta *m) {
   size_t n = strlen(m->key);
-  json_t *v;
-  if (!m->text || n < 5 || strcmp(m->key + n - 5, ".json") != 0) return;
-  if (json_load_whole((json_text){m->text, m->n}, m->key, json_max_vocabulary(m->n),
-                      JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &v))
-    note(c);
-  json_decref(v);
+  if (!m->text || n < 5 || strcmp(m->key + n - 5, ".json") != 0) return RLX_OK;
+  rlx_status s = json_check((json_text){m->text, m->n}, m->key, json_max_vocabulary(m->n), true);
+  if (s == RLX_CANCELLED || s == RLX_NO_MEMORY) return s;
+  if (s) note(c);
+  return RLX_OK;
 }
 
 static rlx_status check_all(check *c) {
@@ -127,7 +126,7 @@ static rlx_status check_all(check *c) {
   if (!c->bytes || !c->values) return RLX_FAIL(RLX_NO_MEMORY, "no memory to check a file");
   for (size_t i = 0; i < c->f->tensors.n; i++) c->total += c->f->tensors.v[i].bytes;
   for (size_t i = 0; i < c->f->parts.n && c->f->is_gguf; i++) check_gaps(c, &c->f->parts.v[i]);
-  for (size_t i = 0; i < c->f->metas.n; i++) check_json(c, &c->f->metas.v[i]);
+  for (size_t i = 0; i < c->f->metas.n; i++) RLX_TRY(check_json(c, &c->f->metas.v[i]));
   for (size_t i = 0; i < c->f->tensors.n; i++) RLX_TRY(check_tensor(c, &c->f->tensors.v[i]));
   return RLX_OK;
 }

@@ -12,19 +12,14 @@
 /* ---- Reading a value ---- */
 
 enum { MAX_VALUE = 1 << 20 }; /* max bytes of a value that is not a string: far above real files */
-enum { MAX_DEPTH = 1024 };    /* below jansson's own limit, whose message has no number */
 enum { VALUE_BYTES = 64 };    /* heap bytes per value in jansson: 40 for a number, 90 for a short text */
-
-typedef struct tally {
-  size_t values, depth; /* upper bounds of what jansson will see: it stops at an error */
-} tally;
 
 static void skip_string(json_walk *w);
 
 /* Counts values: each but the first follows a bracket, a comma or a colon. */
-static tally count(json_text text) {
+static json_tally count(json_text text) {
   json_walk w = json_walk_begin(text, text.v);
-  tally t = {.values = 1};
+  json_tally t = {.values = 1};
   size_t depth = 0;
   while (w.at < w.end) {
     char c = *w.at;
@@ -32,6 +27,7 @@ static tally count(json_text text) {
       skip_string(&w);
       continue;
     }
+    t.members += c == ':';
     t.values += c == ',' || c == ':' || c == '[' || c == '{';
     if (c == '[' || c == '{') depth++;
     if ((c == ']' || c == '}') && depth) depth--;
@@ -41,13 +37,19 @@ static tally count(json_text text) {
   return t;
 }
 
+rlx_status json_check_tally(json_text text, const char *name, size_t max_values, json_tally *out) {
+  *out = count(text);
+  if (out->depth > JSON_MAX_DEPTH)
+    return RLX_FAIL(RLX_LIMIT, "%s: JSON nested %zu deep, the limit is %d", name, out->depth, JSON_MAX_DEPTH);
+  if (out->values > max_values)
+    return RLX_FAIL(RLX_LIMIT, "%s: %zu JSON values, the limit is %zu", name, out->values, max_values);
+  return RLX_OK;
+}
+
 /* jansson's memory is not counted by the budget, so it is charged beforehand. */
 static rlx_status check_size(json_text text, const char *name, size_t max_values) {
-  tally t = count(text);
-  if (t.depth > MAX_DEPTH)
-    return RLX_FAIL(RLX_LIMIT, "%s: JSON nested %zu deep, the limit is %d", name, t.depth, MAX_DEPTH);
-  if (t.values > max_values)
-    return RLX_FAIL(RLX_LIMIT, "%s: %zu JSON values, the limit is %zu", name, t.values, max_values);
+  json_tally t;
+  RLX_TRY(json_check_tally(text, name, max_values, &t));
   if (!rlx_budget_allows(t.values * VALUE_BYTES + text.n))
     return RLX_FAIL(RLX_NO_MEMORY, "%s: %zu JSON values", name, t.values);
   return RLX_OK;

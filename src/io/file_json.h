@@ -1,17 +1,13 @@
 /* JSON of weight files: scanned member by member, so a 100 MB header costs one member at a time. JSON of the files
- * next to them: parsed whole after a size check. */
+ * next to them: parsed whole after a size check; without a tree where it may be large (file_cursor.h). */
 #ifndef RLX_IO_FILE_JSON_H
 #define RLX_IO_FILE_JSON_H
 
 #include <jansson.h>
 
 #include "base/status.h"
+#include "io/file_cursor.h"
 #include "rlx/lm.h"
-
-typedef struct json_text {
-  const char *v;
-  size_t n;
-} json_text;
 
 /* Use: `while (!(s = json_walk_next(&w, &key, &value)) && key) ...; json_decref(key)` for each. Members come in file
  * order; a name may repeat. The value is unchecked text, delimited by brackets and quotes only. */
@@ -38,6 +34,16 @@ const char *json_kind_name(const json_t *v); /* "a list" */
 /* Max values of n bytes of JSON with a vocabulary. Tokens and merges are spelled out and take at least 6 bytes per
  * value. So a text with more than one per 5 bytes is refused, unless it is small. */
 size_t json_max_vocabulary(size_t n);
+/* Max values of a tokenizer_config.json, which may list added tokens with some 15 values each. */
+#define JSON_MAX_TOKENIZER_CONFIG ((size_t)1 << 18)
+#define JSON_MAX_DEPTH 1024 /* below jansson's own limit, whose message has no number */
+
+/* Counts before anything is parsed; upper bounds of what a parser will see, which stops at an error. */
+typedef struct json_tally {
+  size_t values, members, depth; /* a member is a name and a value: two values */
+} json_tally;
+/* RLX_LIMIT if there are more than max_values values, or if they are nested too deep. */
+rlx_status json_check_tally(json_text text, const char *name, size_t max_values, json_tally *out);
 
 /* Parses an object or a list; `name` is the file in messages. More than max_values values (member names count) or
  * too deep nesting is RLX_LIMIT before anything is allocated. flags: jansson's; JSON_REJECT_DUPLICATES is added. */

@@ -5,12 +5,18 @@
 #include "model/engine.h"
 #include "runtime/session.h"
 
-static rlx_status acquire(rlx_lm *lm, const char *call) {
+static rlx_status acquire_watched(rlx_lm *lm, const char *call, const rlx_watch *watch) {
   if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", call);
+  RLX_TRY(rlx_watch_check(call, watch));
+  if (watch && watch->limits.device_bytes)
+    return RLX_FAIL(RLX_UNSUPPORTED, "%s: limits.device_bytes: expected 0, because a session limits device memory",
+                    call);
   RLX_TRY(rlx_lock_try(&lm->lock, call));
-  rlx_session_begin(lm->session, &lm->budget, call, 0, NULL);
+  rlx_session_begin(lm->session, &lm->budget, call, 0, watch);
   return RLX_OK;
 }
+
+static rlx_status acquire(rlx_lm *lm, const char *call) { return acquire_watched(lm, call, NULL); }
 
 static rlx_status acquire_shared(const rlx_lm *lm, const char *call) {
   if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", call);
@@ -78,7 +84,8 @@ static rlx_status begin(generation *c, rlx_lm *lm, const char *call, const rlx_l
   *c = (generation){.options = options ? &c->own : NULL, .stats = {RLX_LM_STATS_INIT}};
   if (stats) RLX_TRY_AT(RLX_SIZED_CLEAR("rlx_lm_stats", stats), "%s", call);
   RLX_TRY_AT(RLX_SIZED_READ("rlx_lm_options", options, &c->own), "%s", call);
-  return acquire(lm, call);
+  /* Only the limits: `cancel` is polled between tokens, where a stop is no failure. */
+  return acquire_watched(lm, call, &(rlx_watch){.limits = c->own.limits});
 }
 
 static rlx_status end(const generation *c, rlx_lm *lm, rlx_lm_stats *stats, rlx_status s) {
@@ -119,11 +126,16 @@ rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_
   return end(&c, lm, stats, s);
 }
 
-rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut) {
+rlx_status rlx_lm_embed_watched(rlx_lm *lm, const char *text, size_t bytes, const rlx_watch *watch, float *out,
+                                size_t *n_cut) {
   if (n_cut) *n_cut = 0;
-  RLX_TRY(acquire(lm, "rlx_lm_embed"));
+  RLX_TRY(acquire_watched(lm, watch ? "rlx_lm_embed_watched" : "rlx_lm_embed", watch));
   rlx_status s = lm_embed(lm, text, bytes, out, n_cut);
   return release(lm, s);
+}
+
+rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut) {
+  return rlx_lm_embed_watched(lm, text, bytes, NULL, out, n_cut);
 }
 
 rlx_status rlx_lm_save(rlx_lm *lm, uint32_t sequence, const char *path) {

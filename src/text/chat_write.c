@@ -16,6 +16,7 @@ typedef enum role { SYSTEM, USER, ASSISTANT } role;
 typedef struct draft {
   rlx_str text;
   RLX_ARRAY(text_range) content; /* in order; may be adjacent */
+  bool is_text_only;             /* the ranges are not recorded: a million messages have 16 MB of them */
   bool failed;
 } draft;
 
@@ -38,13 +39,14 @@ static void add_content(draft *d, text_span s) {
   size_t start = d->text.n;
   if (!s.n) return;
   rlx_str_add_bytes(&d->text, s.p, s.n);
+  if (d->is_text_only) return;
   if (d->text.failed || !rlx_array_push(&d->content, ((text_range){start, start + s.n}))) d->failed = true;
 }
 
 static void add_draft(draft *d, const draft *other) {
   size_t start = d->text.n;
   rlx_str_add_bytes(&d->text, other->text.v, other->text.n);
-  for (size_t i = 0; i < other->content.n && !d->failed; i++) {
+  for (size_t i = 0; i < other->content.n && !d->is_text_only && !d->failed; i++) {
     text_range r = {start + other->content.v[i].start, start + other->content.v[i].end};
     if (d->text.failed || !rlx_array_push(&d->content, r)) d->failed = true;
   }
@@ -160,12 +162,13 @@ static rlx_status write_all(conversation *c, bool reply) {
   return failed ? RLX_FAIL(RLX_NO_MEMORY, "a conversation of %zu messages", c->n) : RLX_OK;
 }
 
-/* Writes the text and the ranges of its content; the caller deinitialises *out even after a failure. */
+/* Writes the text and, unless is_text_only, the ranges of its content; the caller deinitialises *out even after a
+ * failure. */
 static rlx_status write_draft(const char *what, const char *name, const rlx_chat_message *messages, size_t n,
-                              bool reply, draft *out) {
+                              bool reply, bool is_text_only, draft *out) {
   *out = (draft){0};
   if (!name || (!messages && n)) return RLX_FAIL(RLX_INVALID, "%s: %s is NULL", what, name ? "messages" : "name");
-  conversation c = {.messages = messages, .n = n};
+  conversation c = {.messages = messages, .n = n, .out.is_text_only = is_text_only};
   RLX_TRY(chat_form_find(name, &c.form));
   rlx_status s = write_all(&c, reply);
   draft_deinit(&c.waiting);
@@ -177,7 +180,7 @@ rlx_status rlx_chat_format(const char *name, const rlx_chat_message *messages, s
   if (!text) return RLX_FAIL(RLX_INVALID, "rlx_chat_format: text is NULL");
   *text = NULL;
   draft d;
-  rlx_status s = write_draft("rlx_chat_format", name, messages, n, reply, &d);
+  rlx_status s = write_draft("rlx_chat_format", name, messages, n, reply, true, &d);
   if (!s) s = rlx_str_take(&d.text, text);
   draft_deinit(&d);
   return s;
@@ -189,8 +192,7 @@ rlx_status rlx_chat_encode(const rlx_tokenizer *t, const char *name, const rlx_c
   *ids = NULL;
   *n_ids = 0;
   draft d;
-  rlx_status s = write_draft("rlx_chat_encode", name, messages, n, reply, &d);
-  if (!s && flags & RLX_TOKENS_PARSE_SPECIAL) d.content.n = 0;
+  rlx_status s = write_draft("rlx_chat_encode", name, messages, n, reply, (flags & RLX_TOKENS_PARSE_SPECIAL) != 0, &d);
   if (!s)
     s = text_encode_around(t, (text_span){d.text.v, d.text.n}, d.content.v, d.content.n,
                            flags | RLX_TOKENS_PARSE_SPECIAL, ids, n_ids);

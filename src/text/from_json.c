@@ -12,8 +12,9 @@
 enum { MAX_AROUND = 32, MAX_GAP = 1 << 20 };
 
 typedef struct reader {
-  json_t *root, *config, *model_config, *generation;
-  json_t *model;
+  text_tables tables; /* of tokenizer.json */
+  json_t *config, *model_config, *generation;
+  json_t *model; /* its scalars */
   text_desc d;
   text_token *tokens;
   text_pair *merges;
@@ -22,6 +23,7 @@ typedef struct reader {
 } reader;
 
 static text_span span_of(json_t *s) { return (text_span){json_string_value(s), json_string_length(s)}; }
+#define SHOWN(span) ((span).n < 100 ? (int)(span).n : 100), (span).p /* for "%.*s" */
 
 static const char *text_or(json_t *j, const char *key, const char *fallback) {
   const char *s = json_string_value(json_object_get(j, key));
@@ -30,88 +32,144 @@ static const char *text_or(json_t *j, const char *key, const char *fallback) {
 
 static rlx_status parse(text_span text, const char *name, json_t **out) {
   if (!text.p) return RLX_OK;
-  RLX_TRY(json_load_whole((json_text){text.p, text.n}, name, json_max_vocabulary(text.n), JSON_ALLOW_NUL, out));
+  RLX_TRY(json_load_whole((json_text){text.p, text.n}, name, JSON_MAX_CONFIG, JSON_ALLOW_NUL, out));
   if (!json_is_object(*out)) return RLX_FAIL(RLX_INVALID, "%s is not an object", name);
   return RLX_OK;
 }
 
 /* ---- Tokens -------------------------------------------------------------------------------------------------- */
 
-static rlx_status check_id(json_t *id, size_t n, const char *what, const char *spelling) {
-  if (!json_is_integer(id)) return RLX_FAIL(RLX_INVALID, "%s '%.100s': expected an integer as id", what, spelling);
-  if (json_integer_value(id) >= 0 && (uint64_t)json_integer_value(id) < n) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "%s '%.100s' has the id %lld, with %zu tokens in all", what, spelling,
-                  (long long)json_integer_value(id), n);
+typedef struct id_value {
+  bool is_integer;
+  int64_t v; /* 0 if it is no integer */
+} id_value;
+static id_value id_of(const json_t *j) { return (id_value){json_is_integer(j), json_integer_value(j)}; }
+static id_value id_in(json_text text) {
+  id_value id;
+  id.is_integer = json_integer_of(text, &id.v);
+  return id;
+}
+
+static rlx_status check_id(id_value id, size_t n, const char *what, text_span spelling) {
+  if (!id.is_integer) return RLX_FAIL(RLX_INVALID, "%s '%.*s': expected an integer as id", what, SHOWN(spelling));
+  if (id.v >= 0 && (uint64_t)id.v < n) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "%s '%.*s' has the id %lld, with %zu tokens in all", what, SHOWN(spelling),
+                  (long long)id.v, n);
 }
 
 static rlx_status set_spelling(reader *r, size_t id, text_span spelling, const char *what) {
   text_token *t = &r->tokens[id];
   if (r->is_there[id] && (t->spelling.n != spelling.n || memcmp(t->spelling.p, spelling.p, spelling.n) != 0))
-    return RLX_FAIL(RLX_INVALID, "%s '%.100s' has the id %zu, and so has '%.100s'", what, spelling.p, id,
-                    t->spelling.p);
+    return RLX_FAIL(RLX_INVALID, "%s '%.*s' has the id %zu, and so has '%.*s'", what, SHOWN(spelling), id,
+                    SHOWN(t->spelling));
   r->is_there[id] = true;
   t->spelling = spelling;
   return RLX_OK;
 }
 
-static size_t greatest_id(json_t *vocab, json_t *added) {
-  const char *key;
-  json_t *v;
-  size_t i, max = json_is_array(vocab) ? json_array_size(vocab) : 0;
-  json_object_foreach(vocab, key, v) {
-    if (json_integer_value(v) >= 0 && (size_t)json_integer_value(v) >= max) max = (size_t)json_integer_value(v) + 1;
-  }
-  for (i = 0; (v = json_array_get(added, i)); i++) {
-    json_int_t id = json_integer_value(json_object_get(v, "id"));
-    if (id >= 0 && (size_t)id >= max) max = (size_t)id + 1;
-  }
-  return max;
+static void raise_to(size_t *n, id_value id) {
+  if (id.v >= 0 && (uint64_t)id.v >= *n) *n = (size_t)id.v + 1;
 }
 
-static rlx_status read_object(reader *r, json_t *vocab) {
-  const char *key;
-  size_t bytes;
-  json_t *id;
-  json_object_keylen_foreach(vocab, key, bytes, id) {
-    RLX_TRY(check_id(id, r->d.n_tokens, "token", key));
-    RLX_TRY(set_spelling(r, (size_t)json_integer_value(id), (text_span){key, bytes}, "token"));
+/* The members of an added token that are used. */
+typedef struct added_token {
+  json_text content; /* in quotes; v is NULL: none */
+  id_value id;
+  uint32_t flags;
+} added_token;
+
+static const struct {
+  const char *name;
+  uint32_t flag;
+} added_names[] = {{"special", TOKEN_CONTROL},
+                   {"lstrip", TOKEN_LSTRIP},
+                   {"rstrip", TOKEN_RSTRIP},
+                   {"single_word", TOKEN_WHOLE_WORD},
+                   {"normalized", TOKEN_NORMALIZED}};
+enum { N_ADDED_NAMES = sizeof added_names / sizeof *added_names };
+
+static uint32_t text_unless_control(uint32_t flags) { return flags & TOKEN_CONTROL ? flags : flags | TOKEN_ADDED; }
+
+static added_token read_added_token(json_text text) {
+  added_token a = {.flags = 0};
+  json_text key, value;
+  for (json_cursor c = json_cursor_begin(text); json_cursor_member(&c, &key, &value);) {
+    if (json_string_is(key, "content") && json_begins(value, '"')) a.content = value;
+    else if (json_string_is(key, "id")) a.id = id_in(value);
+    for (size_t i = 0; json_begins(value, 't') && i < N_ADDED_NAMES; i++)
+      if (json_string_is(key, added_names[i].name)) a.flags |= added_names[i].flag;
+  }
+  a.flags = text_unless_control(a.flags);
+  return a;
+}
+
+static json_text added_list(const reader *r) {
+  return json_begins(r->tables.added, '[') ? r->tables.added : (json_text){0};
+}
+
+/* One more than the greatest id; `given` is how many tokens are listed. */
+static size_t count_ids(const reader *r, size_t *given) {
+  json_text key, value;
+  size_t n = 0;
+  *given = 0;
+  if (json_begins(r->tables.vocab, '[')) *given = n = json_element_count(r->tables.vocab);
+  else
+    for (json_cursor c = json_cursor_begin(r->tables.vocab); json_cursor_member(&c, &key, &value); ++*given)
+      raise_to(&n, id_in(value));
+  for (json_cursor c = json_cursor_begin(added_list(r)); json_cursor_element(&c, &value); ++*given)
+    raise_to(&n, read_added_token(value).id);
+  return n;
+}
+
+static rlx_status read_object(reader *r) {
+  json_text key, value;
+  text_span spelling;
+  for (json_cursor c = json_cursor_begin(r->tables.vocab); json_cursor_member(&c, &key, &value);) {
+    id_value id = id_in(value);
+    RLX_TRY(text_tables_string(&r->tables, key, &spelling));
+    RLX_TRY(check_id(id, r->d.n_tokens, "token", spelling));
+    RLX_TRY(set_spelling(r, (size_t)id.v, spelling, "token"));
   }
   return RLX_OK;
 }
 
-static rlx_status read_scored(reader *r, json_t *vocab) {
-  json_t *e;
-  size_t i;
-  for (i = 0; (e = json_array_get(vocab, i)); i++) {
-    json_t *spelling = json_array_get(e, 0), *score = json_array_get(e, 1);
-    if (!json_is_string(spelling) || !json_is_number(score))
+static rlx_status read_scored(reader *r) {
+  json_text pair, text, score;
+  text_span spelling;
+  size_t i = 0;
+  for (json_cursor c = json_cursor_begin(r->tables.vocab); json_cursor_element(&c, &pair); i++) {
+    json_cursor parts = json_cursor_begin(json_begins(pair, '[') ? pair : (json_text){0});
+    double number;
+    if (!json_cursor_element(&parts, &text) || !json_begins(text, '"') || !json_cursor_element(&parts, &score) ||
+        !json_number_of(score, &number))
       return RLX_FAIL(RLX_INVALID, "token %zu: expected a text and a score", i);
-    RLX_TRY(set_spelling(r, i, span_of(spelling), "token"));
-    r->tokens[i].score = json_number_value(score);
+    RLX_TRY(text_tables_string(&r->tables, text, &spelling));
+    RLX_TRY(set_spelling(r, i, spelling, "token"));
+    r->tokens[i].score = number;
   }
   return RLX_OK;
 }
 
-static uint32_t added_flags(const json_t *a) {
-  uint32_t flags = json_is_true(json_object_get(a, "special")) ? TOKEN_CONTROL : TOKEN_ADDED;
-  if (json_is_true(json_object_get(a, "lstrip"))) flags |= TOKEN_LSTRIP;
-  if (json_is_true(json_object_get(a, "rstrip"))) flags |= TOKEN_RSTRIP;
-  if (json_is_true(json_object_get(a, "single_word"))) flags |= TOKEN_WHOLE_WORD;
-  if (json_is_true(json_object_get(a, "normalized"))) flags |= TOKEN_NORMALIZED;
-  return flags;
-}
-
-static rlx_status read_added(reader *r, json_t *added) {
-  json_t *a;
-  size_t i;
-  for (i = 0; (a = json_array_get(added, i)); i++) {
-    json_t *content = json_object_get(a, "content"), *id = json_object_get(a, "id");
-    if (!json_is_string(content)) return RLX_FAIL(RLX_INVALID, "added token %zu has no content", i);
-    RLX_TRY(check_id(id, r->d.n_tokens, "added token", json_string_value(content)));
-    RLX_TRY(set_spelling(r, (size_t)json_integer_value(id), span_of(content), "added token"));
-    r->tokens[json_integer_value(id)].flags = added_flags(a);
+static rlx_status read_added(reader *r) {
+  json_text text;
+  size_t i = 0;
+  for (json_cursor c = json_cursor_begin(added_list(r)); json_cursor_element(&c, &text); i++) {
+    added_token a = read_added_token(text);
+    text_span content;
+    if (!a.content.v) return RLX_FAIL(RLX_INVALID, "added token %zu has no content", i);
+    RLX_TRY(text_tables_string(&r->tables, a.content, &content));
+    RLX_TRY(check_id(a.id, r->d.n_tokens, "added token", content));
+    RLX_TRY(set_spelling(r, (size_t)a.id.v, content, "added token"));
+    r->tokens[a.id.v].flags = a.flags;
   }
   return RLX_OK;
+}
+
+static uint32_t configured_flags(const json_t *a) {
+  uint32_t flags = 0;
+  for (size_t i = 0; i < N_ADDED_NAMES; i++)
+    if (json_is_true(json_object_get(a, added_names[i].name))) flags |= added_names[i].flag;
+  return text_unless_control(flags);
 }
 
 /* The flags of tokenizer_config.json, which transformers prefers; the tokens must be those of tokenizer.json. */
@@ -129,15 +187,13 @@ static rlx_status read_configured(reader *r) {
                       "tokenizer_config.json's added_tokens_decoder has '%.100s' as token %.20s, "
                       "which tokenizer.json does not",
                       spelling.p ? spelling.p : "", key);
-    r->tokens[(size_t)id].flags = added_flags(a);
+    r->tokens[(size_t)id].flags = configured_flags(a);
   }
   return RLX_OK;
 }
 
 static rlx_status read_tokens(reader *r) {
-  json_t *vocab = json_object_get(r->model, "vocab"), *added = json_object_get(r->root, "added_tokens");
-  size_t given = json_object_size(vocab) + json_array_size(vocab) + json_array_size(added);
-  size_t n = greatest_id(vocab, added);
+  size_t given, n = count_ids(r, &given);
   if (n > given + MAX_GAP)
     return RLX_FAIL(RLX_INVALID, "%zu tokens, but ids up to %zu: too many are missing", given, n - 1);
   r->d.n_tokens = n;
@@ -146,12 +202,12 @@ static rlx_status read_tokens(reader *r) {
   if (!r->tokens || !r->is_there) return RLX_FAIL(RLX_NO_MEMORY, "%zu tokens", n);
   r->d.tokens = r->tokens;
   for (size_t i = 0; i < n; i++) r->tokens[i] = (text_token){.spelling = {"", 0}, .flags = TOKEN_UNUSED};
-  if (json_is_object(vocab)) RLX_TRY(read_object(r, vocab));
-  else if (json_is_array(vocab)) RLX_TRY(read_scored(r, vocab));
+  if (json_begins(r->tables.vocab, '{')) RLX_TRY(read_object(r));
+  else if (json_begins(r->tables.vocab, '[')) RLX_TRY(read_scored(r));
   else return RLX_FAIL(RLX_INVALID, "the model has no vocab");
   for (size_t i = 0; i < n; i++)
     if (r->is_there[i]) r->tokens[i].flags = 0;
-  RLX_TRY(read_added(r, added));
+  RLX_TRY(read_added(r));
   return read_configured(r);
 }
 
@@ -165,26 +221,14 @@ static int32_t find_token(const reader *r, const char *spelling) {
 
 /* ---- Models -------------------------------------------------------------------------------------------------- */
 
-/* Parses merges: ["a", "b"], or "a b" in older files. */
 static rlx_status read_merges(reader *r) {
-  json_t *list = json_object_get(r->model, "merges"), *m;
-  size_t i, n = json_array_size(list);
-  if (!json_is_array(list)) return RLX_FAIL(RLX_INVALID, "the model has no merges");
+  json_text merge;
+  size_t i = 0, n = json_element_count(r->tables.merges);
+  if (!json_begins(r->tables.merges, '[')) return RLX_FAIL(RLX_INVALID, "the model has no merges");
   r->merges = rlx_mem_calloc(n ? n : 1, sizeof *r->merges);
   if (!r->merges) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
-  for (i = 0; (m = json_array_get(list, i)); i++) {
-    text_span s = json_is_string(m) ? span_of(m) : (text_span){0};
-    const char *space = s.n > 1 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
-    if (space) {
-      size_t left = (size_t)(space - s.p);
-      r->merges[i] = (text_pair){{s.p, left}, {space + 1, s.n - left - 1}};
-    } else if (json_is_string(json_array_get(m, 0)) && json_is_string(json_array_get(m, 1)) &&
-               json_array_size(m) == 2) {
-      r->merges[i] = (text_pair){span_of(json_array_get(m, 0)), span_of(json_array_get(m, 1))};
-    } else {
-      return RLX_FAIL(RLX_INVALID, "merge %zu: expected two tokens", i);
-    }
-  }
+  for (json_cursor c = json_cursor_begin(r->tables.merges); json_cursor_element(&c, &merge); i++)
+    RLX_TRY(text_tables_merge(&r->tables, merge, i, &r->merges[i]));
   r->d.merges = r->merges;
   r->d.n_merges = n;
   return RLX_OK;
@@ -228,7 +272,7 @@ static rlx_status read_unigram(reader *r) {
   d->match_special = true; /* the package does not distinguish special tokens here */
   d->byte_fallback = json_is_true(json_object_get(r->model, "byte_fallback"));
   if (!json_is_integer(unknown)) return RLX_OK;
-  RLX_TRY(check_id(unknown, d->n_tokens, "unk_id", ""));
+  RLX_TRY(check_id(id_of(unknown), d->n_tokens, "unk_id", (text_span){"", 0}));
   d->unknown = (int32_t)json_integer_value(unknown);
   return RLX_OK;
 }
@@ -236,8 +280,7 @@ static rlx_status read_unigram(reader *r) {
 /* Old files omit the type; the members of the model determine it. */
 static rlx_status read_model(reader *r) {
   const char *type = text_or(r->model, "type", NULL);
-  if (!type)
-    type = json_object_get(r->model, "merges") ? "BPE" : json_object_get(r->model, "unk_id") ? "Unigram" : "WordPiece";
+  if (!type) type = r->tables.merges.v ? "BPE" : json_object_get(r->model, "unk_id") ? "Unigram" : "WordPiece";
   if (strcmp(type, "BPE") == 0) return read_bpe(r);
   if (strcmp(type, "WordPiece") == 0) return read_wordpiece(r);
   if (strcmp(type, "Unigram") == 0) return read_unigram(r);
@@ -248,7 +291,7 @@ static rlx_status read_model(reader *r) {
 
 static rlx_status add_around(reader *r, bool is_before, json_t *id) {
   size_t *n = is_before ? &r->d.n_before : &r->d.n_after;
-  RLX_TRY(check_id(id, r->d.n_tokens, "post_processor: a token", ""));
+  RLX_TRY(check_id(id_of(id), r->d.n_tokens, "post_processor: a token", (text_span){"", 0}));
   if (*n == MAX_AROUND)
     return RLX_FAIL(RLX_UNSUPPORTED, "post_processor: more than %d tokens around a text", MAX_AROUND);
   (is_before ? r->before : r->after)[(*n)++] = (int32_t)json_integer_value(id);
@@ -419,22 +462,23 @@ static rlx_status apply_switch(reader *r, const char *key, bool is_before, int32
 /* ---- The reader ---------------------------------------------------------------------------------------------- */
 
 static rlx_status read_all(reader *r, const text_json *j) {
-  RLX_TRY(parse(j->tokenizer, "the file", &r->root));
+  RLX_TRY(text_tables_open(j->tokenizer, "the file", &r->tables));
+  const json_t *root = r->tables.root;
   if (j->config.p) RLX_TRY(text_load_config(j->config, &r->config));
   if (r->config && !json_is_object(r->config)) return RLX_FAIL(RLX_INVALID, "tokenizer_config.json is not an object");
   RLX_TRY(parse(j->model, "config.json", &r->model_config));
   RLX_TRY(parse(j->generation, "generation_config.json", &r->generation));
-  r->model = json_object_get(r->root, "model");
+  r->model = json_object_get(root, "model");
   if (!json_is_object(r->model)) return RLX_FAIL(RLX_INVALID, "there is no model");
   r->d.keep_leading_space = true;
   r->d.before = r->before;
   r->d.after = r->after;
   RLX_TRY(read_tokens(r));
-  RLX_TRY(text_json_normals(json_object_get(r->root, "normalizer"), &r->d));
-  RLX_TRY(text_json_splits(json_object_get(r->root, "pre_tokenizer"), &r->d));
-  RLX_TRY(read_decoder(r, json_object_get(r->root, "decoder"), 0));
+  RLX_TRY(text_json_normals(json_object_get(root, "normalizer"), &r->d));
+  RLX_TRY(text_json_splits(json_object_get(root, "pre_tokenizer"), &r->d));
+  RLX_TRY(read_decoder(r, json_object_get(root, "decoder"), 0));
   RLX_TRY(read_model(r));
-  RLX_TRY(read_post(r, json_object_get(r->root, "post_processor"), 0));
+  RLX_TRY(read_post(r, json_object_get(root, "post_processor"), 0));
   RLX_TRY(read_ends(r));
   RLX_TRY(apply_switch(r, "add_bos_token", true, r->d.bos));
   return apply_switch(r, "add_eos_token", false, r->d.eos);
@@ -446,7 +490,7 @@ rlx_status text_from_json(const text_json *j, rlx_tokenizer **out) {
   rlx_status s = read_all(&r, j);
   if (s) text_desc_drop_steps(&r.d);
   else s = text_build(&r.d, out);
-  if (!s) s = text_check_config(r.config, r.root, *out);
+  if (!s) s = text_check_config(r.config, r.tables.root, *out);
   if (s) {
     rlx_tokenizer_destroy(*out);
     *out = NULL;
@@ -454,7 +498,7 @@ rlx_status text_from_json(const text_json *j, rlx_tokenizer **out) {
   rlx_mem_free(r.tokens);
   rlx_mem_free(r.merges);
   rlx_mem_free(r.is_there);
-  json_decref(r.root);
+  text_tables_close(&r.tables);
   json_decref(r.config);
   json_decref(r.model_config);
   json_decref(r.generation);

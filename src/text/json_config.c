@@ -12,7 +12,7 @@
 #include "text/text.h"
 
 rlx_status text_load_config(text_span text, json_t **out) {
-  return json_load_whole((json_text){text.p, text.n}, "tokenizer_config.json", json_max_vocabulary(text.n),
+  return json_load_whole((json_text){text.p, text.n}, "tokenizer_config.json", JSON_MAX_TOKENIZER_CONFIG,
                          JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, out);
 }
 

@@ -17,7 +17,11 @@
   "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{" \
   "1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
 
-enum { STACK_START = 32 << 10, STACK_MAX = 8 << 20, HEAP_KIB = 256 << 10 };
+/* Memory of one match. Compiled patterns backtrack on a stack: a small one that a text keeps, and for a match that
+ * needs more one that follows the length of the text and is freed after it. Patterns that models use take some 40 bytes
+ * there for each letter of one long word. Without a compiler for this processor, PCRE2 interprets them on the heap,
+ * with 130 bytes for a letter. */
+enum { STACK_START = 32 << 10, STACK_MAX = 8 << 20, LARGE_STACK = 56 << 20, HEAP_KIB = 256 << 10 };
 
 /* ---- Patterns ------------------------------------------------------------------------------------------------ */
 
@@ -108,13 +112,22 @@ rlx_status text_pattern_compile(const char *pattern, pcre2_code **out) {
 
 void text_pattern_free(pcre2_code *code) { pcre2_code_free(code); }
 
+/* Replaces the stack. False: there is no memory for it; small matches work without one. */
+static bool set_stack(text_run *r, size_t max_bytes) {
+  pcre2_jit_stack_free(r->stack);
+  pcre2_general_context *heap = text_pattern_heap();
+  r->stack = heap ? pcre2_jit_stack_create(STACK_START, max_bytes, heap) : NULL;
+  pcre2_general_context_free(heap);
+  pcre2_jit_stack_assign(r->context, NULL, r->stack);
+  return r->stack != NULL;
+}
+
 static rlx_status prepare_match(text_run *r) {
   if (r->match) return RLX_OK;
   pcre2_general_context *heap = text_pattern_heap();
   if (heap) {
     r->match = pcre2_match_data_create(1, heap);
     r->context = pcre2_match_context_create(heap);
-    r->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, heap);
   }
   pcre2_general_context_free(heap);
   if (!r->match || !r->context) {
@@ -123,8 +136,21 @@ static rlx_status prepare_match(text_run *r) {
     return RLX_FAIL(RLX_NO_MEMORY, "matching");
   }
   pcre2_set_heap_limit(r->context, HEAP_KIB);
-  if (r->stack) pcre2_jit_stack_assign(r->context, NULL, r->stack);
+  (void)set_stack(r, STACK_MAX);
   return RLX_OK;
+}
+
+static size_t large_stack(text_span in) { return LARGE_STACK + 2 * in.n; }
+
+/* One match within a number of steps. *is_large: it has the large stack; the caller sets the small one again. */
+static int match_once(text_run *r, const pcre2_code *code, text_span in, size_t from, uint64_t steps, bool *is_large) {
+  PCRE2_SPTR subject = (PCRE2_SPTR)(in.p ? in.p : "");
+  pcre2_set_match_limit(r->context, (uint32_t)steps);
+  int n = pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK, r->match, r->context);
+  if (n != PCRE2_ERROR_JIT_STACKLIMIT || *is_large) return n;
+  *is_large = true;
+  if (!set_stack(r, large_stack(in))) return PCRE2_ERROR_NOMEMORY;
+  return pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK, r->match, r->context);
 }
 
 /* Bounds the time of matching by the length of the text. A match starts with few steps, which suffice for ordinary
@@ -133,16 +159,16 @@ static rlx_status prepare_match(text_run *r) {
 enum { FIRST_STEPS = 1 << 12, MORE_STEPS = 16, FREE_STEPS = 1 << 24, STEPS_PER_BYTE = 1 << 10 };
 
 static int match_within(text_run *r, const pcre2_code *code, text_span in, size_t from) {
-  PCRE2_SPTR subject = (PCRE2_SPTR)(in.p ? in.p : "");
-  for (uint64_t steps = FIRST_STEPS;; steps *= MORE_STEPS) {
-    pcre2_set_match_limit(r->context, (uint32_t)steps);
-    int n = pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK, r->match, r->context);
-    if (n == PCRE2_ERROR_JIT_STACKLIMIT)
-      n = pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, r->match, r->context);
-    if (n != PCRE2_ERROR_MATCHLIMIT) return n;
+  bool is_large = false;
+  int n = PCRE2_ERROR_MATCHLIMIT;
+  for (uint64_t steps = FIRST_STEPS; n == PCRE2_ERROR_MATCHLIMIT; steps *= MORE_STEPS) {
+    n = match_once(r, code, in, from, steps, &is_large);
+    if (n != PCRE2_ERROR_MATCHLIMIT) break;
     r->steps += steps;
-    if (r->steps > FREE_STEPS + STEPS_PER_BYTE * r->matched || rlx_budget_stops()) return n;
+    if (r->steps > FREE_STEPS + STEPS_PER_BYTE * r->matched || rlx_budget_stops()) break;
   }
+  if (is_large) (void)set_stack(r, STACK_MAX);
+  return n;
 }
 
 rlx_status text_match(text_run *r, const pcre2_code *code, text_span in, size_t from, size_t *start, size_t *end,
@@ -154,10 +180,10 @@ rlx_status text_match(text_run *r, const pcre2_code *code, text_span in, size_t 
     return RLX_FAIL(
       RLX_LIMIT, "matching a piece of %zu bytes, from %zu: the tokenizer's pattern has taken %llu steps for %llu bytes",
       in.n, from, (unsigned long long)r->steps, (unsigned long long)r->matched);
-  if (n == PCRE2_ERROR_HEAPLIMIT)
+  if (n == PCRE2_ERROR_HEAPLIMIT || n == PCRE2_ERROR_JIT_STACKLIMIT)
     return RLX_FAIL(RLX_LIMIT,
-                    "matching a piece of %zu bytes, from %zu: the tokenizer's pattern takes more than %d MiB", in.n,
-                    from, HEAP_KIB >> 10);
+                    "matching a piece of %zu bytes, from %zu: the tokenizer's pattern takes more than %zu MiB", in.n,
+                    from, n == PCRE2_ERROR_HEAPLIMIT ? (size_t)HEAP_KIB >> 10 : large_stack(in) >> 20);
   if (n == PCRE2_ERROR_NOMEMORY) return RLX_FAIL(RLX_NO_MEMORY, "matching %zu bytes", in.n);
   if (n < 0 && n != PCRE2_ERROR_NOMATCH) {
     PCRE2_UCHAR why[160] = "";

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "io/file_cursor.h"
 #include "rlx/lm.h"
 
 typedef struct text_span {
@@ -327,6 +328,18 @@ typedef struct text_json {
 } text_json;
 rlx_status text_from_json(const text_json *j, rlx_tokenizer **out);
 struct json_t;
+/* A tokenizer.json in parts: its large tables as text, the pipeline as a tree (json_tables.c). The text must outlive
+ * it. */
+typedef struct text_tables {
+  struct json_t *root;            /* normalizer, pre_tokenizer, decoder, post_processor; the model's scalars */
+  json_text vocab, merges, added; /* v is NULL: absent */
+  rlx_bump pool;                  /* spellings that have escapes */
+} text_tables;
+rlx_status text_tables_open(text_span text, const char *name, text_tables *out); /* close it on failure as well */
+void text_tables_close(text_tables *t);
+rlx_status text_tables_string(text_tables *t, json_text quoted, text_span *out);
+/* The parts of an element of `merges`: ["a", "b"], or "a b" in older files. rank: for messages. */
+rlx_status text_tables_merge(text_tables *t, json_text merge, size_t rank, text_pair *out);
 /* Converts "normalizer" and "pre_tokenizer" of a tokenizer.json to steps; sets d->byte_level if bytes are spelled as
  * characters. */
 rlx_status text_json_normals(struct json_t *normalizer, text_desc *d);

@@ -18,7 +18,8 @@
 typedef struct converter {
   const rlx_file *f;
   rlx_file_writer *w;
-  json_t *root, *config;
+  text_tables tables; /* of tokenizer.json */
+  json_t *config;
   rlx_tokenizer *t;
   size_t n; /* number of tokens in the GGUF */
   const char *model, *pre;
@@ -45,15 +46,17 @@ static int kind_of(const converter *c, size_t i) {
   return flags & TOKEN_CONTROL ? 3 : flags & TOKEN_ADDED ? 4 : flags & TOKEN_UNUSED ? 5 : 1;
 }
 
-/* Both parts of a merge, in either form. */
-static bool parts_of(json_t *merge, text_span *left, text_span *right) {
-  json_t *a = json_array_get(merge, 0), *b = json_array_get(merge, 1);
-  const char *whole = json_string_value(merge), *blank = whole && *whole ? strchr(whole + 1, ' ') : NULL;
-  if (!blank && !(json_is_string(a) && json_is_string(b))) return false;
-  *left =
-    blank ? (text_span){whole, (size_t)(blank - whole)} : (text_span){json_string_value(a), json_string_length(a)};
-  *right = blank ? (text_span){blank + 1, strlen(blank + 1)} : (text_span){json_string_value(b), json_string_length(b)};
-  return true;
+/* Both parts of a merge, joined in c->names by `between` (may be empty). */
+static rlx_status join_parts(converter *c, json_text merge, size_t rank, const char *between) {
+  text_pair p;
+  rlx_status s = text_tables_merge(&c->tables, merge, rank, &p);
+  if (!s) {
+    rlx_str_add_bytes(&c->names, p.left.p, p.left.n);
+    rlx_str_add_bytes(&c->names, between, strlen(between));
+    rlx_str_add_bytes(&c->names, p.right.p, p.right.n);
+  }
+  rlx_bump_reset(&c->tables.pool);
+  return s;
 }
 
 /* ---- Recognising the pipeline -------------------------------------------------------------------------------- */
@@ -104,10 +107,10 @@ static const struct {
 
 static rlx_status name_bytes(converter *c) {
   rlx_str steps = {0};
-  describe(json_object_get(c->root, "pre_tokenizer"), &steps);
+  describe(json_object_get(c->tables.root, "pre_tokenizer"), &steps);
   for (size_t i = 0; i < sizeof known / sizeof *known && steps.v; i++)
     if (strcmp(known[i].steps, steps.v) == 0 && known[i].ignore_merges == c->t->ignore_merges) c->pre = known[i].name;
-  json_t *normal = json_object_get(c->root, "normalizer");
+  json_t *normal = json_object_get(c->tables.root, "normalizer");
   bool is_plain = !normal || json_is_null(normal) || strcmp(type_of(normal), "NFC") == 0;
   rlx_status s = steps.failed || !steps.v ? RLX_FAIL(RLX_NO_MEMORY, "tokenizer.json")
                  : !is_plain              ? RLX_FAIL(RLX_UNSUPPORTED, "the normalizer '%.100s'", type_of(normal))
@@ -132,9 +135,8 @@ static bool has_all_pairs(const rlx_tokenizer *t, uint32_t id) {
 }
 
 static rlx_status check_scores(converter *c) {
-  json_t *merge, *merges = json_object_get(json_object_get(c->root, "model"), "merges");
-  size_t rank;
-  text_span left, right;
+  json_text merge;
+  size_t rank = 0;
   int32_t last = -1;
   for (uint32_t i = 0; i < c->t->vocab.n; i++)
     if (kind_of(c, i) == 1 && !has_all_pairs(c->t, i))
@@ -143,11 +145,9 @@ static rlx_status check_scores(converter *c) {
   bool *is_seen = rlx_mem_calloc(c->t->vocab.n ? c->t->vocab.n : 1, sizeof *is_seen);
   if (!is_seen) return RLX_FAIL(RLX_NO_MEMORY, "%u tokens", c->t->vocab.n);
   bool is_mixed = false;
-  for (rank = 0; (merge = json_array_get(merges, rank)); rank++) {
-    if (!parts_of(merge, &left, &right)) continue;
+  for (json_cursor at = json_cursor_begin(c->tables.merges); json_cursor_element(&at, &merge); rank++) {
     c->names.n = 0;
-    rlx_str_add_bytes(&c->names, left.p, left.n);
-    rlx_str_add_bytes(&c->names, right.p, right.n);
+    if (join_parts(c, merge, rank, "")) continue;
     int32_t id = c->names.failed ? -1 : text_find(&c->t->vocab, c->names.v, c->names.n);
     if (id < 0 || id == last) continue;
     is_mixed |= is_seen[id];
@@ -180,7 +180,7 @@ static rlx_status name_marks(converter *c) {
 static rlx_status name_words(converter *c) {
   c->model = "bert";
   c->pre = "default";
-  json_t *normal = json_object_get(c->root, "normalizer");
+  json_t *normal = json_object_get(c->tables.root, "normalizer");
   if (strcmp(type_of(normal), "BertNormalizer") == 0 && c->t->n_before == 1 && c->t->n_after == 1) return RLX_OK;
   return RLX_FAIL(RLX_UNSUPPORTED, "WordPiece with the normalizer '%.100s', %zu tokens before and %zu after a text",
                   type_of(normal), c->t->n_before, c->t->n_after);
@@ -241,17 +241,14 @@ static rlx_status put_kinds(converter *c) {
 }
 
 /* Pieces merge whenever the result is a token, so a token that no merge produces gets the lowest score. */
-static rlx_status put_scores(converter *c, json_t *merges) {
-  json_t *merge;
-  size_t rank;
-  text_span left, right;
+static rlx_status put_scores(converter *c) {
+  json_text merge;
+  size_t rank = 0;
   for (size_t i = 0; i < c->n; i++)
     c->list[i] = (rlx_meta){.type = "f32", .kind = RLX_META_FLOAT, .number = kind_of(c, i) == 1 ? -1e6 : 0};
-  for (rank = 0; (merge = json_array_get(merges, rank)); rank++) {
-    if (!parts_of(merge, &left, &right)) return RLX_FAIL(RLX_INVALID, "merge %zu: expected two tokens", rank);
+  for (json_cursor at = json_cursor_begin(c->tables.merges); json_cursor_element(&at, &merge); rank++) {
     c->names.n = 0;
-    rlx_str_add_bytes(&c->names, left.p, left.n);
-    rlx_str_add_bytes(&c->names, right.p, right.n);
+    RLX_TRY(join_parts(c, merge, rank, ""));
     if (c->names.failed) return RLX_FAIL(RLX_NO_MEMORY, "merges");
     int32_t id = text_find(&c->t->vocab, c->names.v, c->names.n);
     if (id >= 0 && (size_t)id < c->n && c->list[id].number <= -1e6) c->list[id].number = -1.0 - (double)rank;
@@ -259,21 +256,17 @@ static rlx_status put_scores(converter *c, json_t *merges) {
   return put_list(c, KEY("scores"), c->n);
 }
 
-static rlx_status put_merges(converter *c, json_t *merges) {
-  json_t *merge;
-  size_t i, n = json_array_size(merges);
-  text_span left, right;
+static rlx_status put_merges(converter *c) {
+  json_text merge;
+  size_t i = 0, n = json_element_count(c->tables.merges);
   rlx_meta *list = rlx_mem_calloc(n ? n : 1, sizeof *list);
   if (!list) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
   rlx_mem_free(c->list);
   c->list = list;
   c->names.n = 0;
-  for (i = 0; (merge = json_array_get(merges, i)); i++) {
-    if (!parts_of(merge, &left, &right)) return RLX_FAIL(RLX_INVALID, "merge %zu: expected two tokens", i);
+  for (json_cursor cursor = json_cursor_begin(c->tables.merges); json_cursor_element(&cursor, &merge); i++) {
     list[i].n = c->names.n;
-    rlx_str_add_bytes(&c->names, left.p, left.n);
-    rlx_str_add_char(&c->names, ' ');
-    rlx_str_add_bytes(&c->names, right.p, right.n);
+    RLX_TRY(join_parts(c, merge, i, " "));
     rlx_str_add_char(&c->names, '\0');
   }
   if (c->names.failed) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
@@ -320,7 +313,7 @@ static rlx_status put_facts(converter *c) {
   RLX_TRY(put_id(c, KEY("unknown_token_id"), t->unknown));
   RLX_TRY(put_id(c, KEY("padding_token_id"), named(c, "pad_token")));
   if (is_bert) {
-    json_t *normal = json_object_get(c->root, "normalizer");
+    json_t *normal = json_object_get(c->tables.root, "normalizer");
     RLX_TRY(put_id(c, KEY("cls_token_id"), t->around[0]));
     RLX_TRY(put_id(c, KEY("seperator_token_id"), t->around[1]));
     RLX_TRY(put_id(c, KEY("mask_token_id"), named(c, "mask_token")));
@@ -334,16 +327,15 @@ static rlx_status put_facts(converter *c) {
 }
 
 static rlx_status write_all(converter *c) {
-  json_t *merges = json_object_get(json_object_get(c->root, "model"), "merges");
   RLX_TRY(name_model(c));
   c->list = rlx_mem_calloc(c->n ? c->n : 1, sizeof *c->list);
   if (!c->list) return RLX_FAIL(RLX_NO_MEMORY, "%zu tokens", c->n);
   RLX_TRY(put_text(c, KEY("model"), c->model));
   RLX_TRY(put_text(c, KEY("pre"), c->pre));
   RLX_TRY(put_tokens(c));
-  if (c->t->model == TEXT_BPE && !c->t->byte_level) RLX_TRY(put_scores(c, merges));
+  if (c->t->model == TEXT_BPE && !c->t->byte_level) RLX_TRY(put_scores(c));
   RLX_TRY(put_kinds(c));
-  if (c->t->byte_level) RLX_TRY(put_merges(c, merges));
+  if (c->t->byte_level) RLX_TRY(put_merges(c));
   return put_facts(c);
 }
 
@@ -351,7 +343,7 @@ static rlx_status load_texts(const rlx_file *f, converter *c) {
   static const char name[] = "tokenizer.json";
   rlx_meta m;
   if (rlx_file_meta_find(f, name, &m) && m.kind == RLX_META_TEXT)
-    RLX_TRY(json_load_whole((json_text){m.text, m.n}, name, json_max_vocabulary(m.n), JSON_ALLOW_NUL, &c->root));
+    RLX_TRY(text_tables_open((text_span){m.text, m.n}, name, &c->tables));
   if (rlx_file_meta_find(f, "tokenizer_config.json", &m) && m.kind == RLX_META_TEXT)
     RLX_TRY(text_load_config((text_span){m.text, m.n}, &c->config));
   return RLX_OK;
@@ -364,7 +356,7 @@ rlx_status text_to_gguf(const rlx_file *f, size_t n_tokens, rlx_file_writer *w) 
   rlx_status s = rlx_tokenizer_create(f, &c.t);
   if (!s) s = load_texts(f, &c);
   if (!s) s = write_all(&c);
-  json_decref(c.root);
+  text_tables_close(&c.tables);
   json_decref(c.config);
   rlx_tokenizer_destroy(c.t);
   rlx_str_deinit(&c.names);

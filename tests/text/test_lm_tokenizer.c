@@ -322,6 +322,19 @@ TEST(refused) {
   CHECK(refuses("[]", RLX_INVALID, "not an object"));
   CHECK(refuses("{}", RLX_INVALID, "no model"));
   CHECK(refuses("{\"a\":1,\"a\":1}", RLX_INVALID, "uplicate"));
+  CHECK(refuses(MODEL("\"vocab\":{\"a\":0,\"\\u0061\":1},\"merges\":[]"), RLX_INVALID, "uplicate"));
+  CHECK(refuses(MODEL("\"vocab\":{\"a\\u0000\":0},\"merges\":[]"), RLX_INVALID, "NUL"));
+  CHECK(refuses(MODEL("\"vocab\":{\"a\xff\":0},\"merges\":[]"), RLX_INVALID, "UTF-8"));
+  CHECK(refuses(MODEL("\"vocab\":{\"\\ud800\":0},\"merges\":[]"), RLX_INVALID, "surrogate"));
+  CHECK(refuses(MODEL("\"vocab\":{\"a\":0},\"merges\":[],\"other\":[1,]"), RLX_INVALID, "line 1, column"));
+  CHECK(refuses(MODEL("\"vocab\":{\"a\":0},\"merges\":[[\"a\"]]"), RLX_INVALID, "merge 0: expected two tokens"));
+  CHECK(refuses(MODEL("\"vocab\":{\"a\":0},\"merges\":[\"a\"]"), RLX_INVALID, "merge 0: expected two tokens"));
+  CHECK(refuses(MODEL("\"vocab\":{\"a\":-1},\"merges\":[]"), RLX_INVALID, "token 'a' has the id -1"));
+  CHECK(refuses("{\"model\":3}", RLX_INVALID, "no model"));
+  CHECK(refuses("{\"added_tokens\":[{\"id\":0}],\"model\":{\"vocab\":{},\"merges\":[]}}", RLX_INVALID,
+                "added token 0 has no content"));
+  CHECK(refuses("{\"added_tokens\":[{\"id\":\"0\",\"content\":\"x\"}],\"model\":{\"vocab\":{},\"merges\":[]}}",
+                RLX_INVALID, "added token 'x': expected an integer"));
   CHECK(refuses(MODEL("\"vocab\":{}"), RLX_INVALID, "merges"));
   CHECK(refuses(MODEL("\"vocab\":{},\"merges\":[]"), RLX_INVALID, "no tokens"));
   CHECK(refuses(MODEL("\"vocab\":{\"a\":0},\"merges\":[\"a x\"]"), RLX_INVALID, "merge 0: its right 'x' is no token"));

@@ -90,6 +90,36 @@ def check_pieces():
         assert code == 0 and len(list(corpus.iterdir())) == (before + 1) // 2, said
 
 
+def check_record():
+    """Without a clock of its own, a tree goes on from the lines of docs/soak.md; with one, it does not look there."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = make_tree(folder)
+        (tree / "docs").mkdir()
+        (tree / "docs/soak.md").write_text("# Long campaigns\n\n    clock fuzz_a: 3 s, 10 runs, 0 findings\n"
+                                           "    clock fuzz_a: 40 s, 5000 runs, 1 findings\n    clock fuzz_gone: 7 s, 9 runs, 0 findings\n"
+                                           "    clock: 0 h 1 min of processor time in all, 5019 runs, 1 findings\n")
+        soak = load(tree)
+        said = run(soak, "--clock")[1]
+        assert "clock fuzz_a: 40 s, 5000 runs, 1 findings" in said and "clock fuzz_a_more: 0 s, 0 runs, 0 findings" in said, said
+        assert "fuzz_gone" not in said and not (tree / "build/soak/clock.json").exists(), said
+        code, said = run(soak, "--fuzz", "--budget", "2", "--seconds", "1", "-j", "1")
+        clock = json.loads((tree / "build/soak/clock.json").read_text())
+        assert code == 0 and clock["fuzz_a"] == {"seconds": 40.0, "runs": 5000, "findings": 1}, said  # the other had least
+        assert clock["fuzz_a_more"]["runs"] >= 100, clock
+        (tree / "docs/soak.md").write_text("    clock fuzz_a: 90 s, 7000 runs, 1 findings\n")
+        assert "clock fuzz_a: 40 s, 5000 runs" in run(soak, "--clock")[1]
+
+
+def check_record_of_this_tree():
+    """docs/soak.md has a line for targets of this tree, as tools/soak prints them."""
+    with tempfile.TemporaryDirectory() as folder:
+        soak = load(make_tree(folder))
+        soak.RECORD = ROOT / "docs/soak.md"
+        names = {source.stem for source in (ROOT / "tests/fuzz").glob("fuzz_*.c")}
+        clock = soak.recorded_clock()
+        assert clock and set(clock) <= names and sum(row["seconds"] for row in clock.values()) >= 4151, clock
+
+
 def check_findings():
     """A target that fails is a finding in the clock, and the campaign ends with it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -124,7 +154,7 @@ def check_oss_fuzz():
 
 def main():
     failed = 0
-    checks = (check_pieces, check_findings, check_seeds, check_oss_fuzz)
+    checks = (check_pieces, check_record, check_record_of_this_tree, check_findings, check_seeds, check_oss_fuzz)
     for check in checks:
         try:
             check()
