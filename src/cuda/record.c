@@ -42,7 +42,7 @@ static bool is_in(const uint32_t *v, size_t n, uint32_t x) {
 /* Whether `node` waits for `earlier` directly. */
 static bool waits_for(const recorder *r, uint32_t node, uint32_t earlier) {
   const uint32_t first = r->after_first.v[node], end = r->after_first.v[node + 1];
-  return is_in(r->after_all.v + first, end - first, earlier);
+  return end > first && is_in(r->after_all.v + first, end - first, earlier);
 }
 
 /* The nodes that one with these accesses must wait for. */
