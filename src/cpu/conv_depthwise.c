@@ -24,7 +24,9 @@ enum {
   MAX_RING_FLOATS = 1 << 20,
   MAX_PLANE_FLOATS = 1 << 17,
   SMALL_FLOATS = 1 << 12,
-  MAX_TAPS = 512
+  MAX_TAPS = 512,
+  LARGE_PLANE = 1 << 27, /* products above which a plane runs in bands of rows, */
+  BAND = 1 << 21         /* of so many products or one row, with a poll between */
 };
 
 typedef struct depthwise {
@@ -201,11 +203,36 @@ static cpu_depthwise_plane plane_of(const cpu_call *c, const depthwise *d, size_
                                .end = cpu_conv_epilogue_of(c, d->act, channel, at)};
 }
 
+/* Rows first .. end - 1 of a plane that is read from the input. Rows of the input above them are left out, or are
+ * padding. */
+static cpu_depthwise_plane band_of(const cpu_depthwise_plane *whole, size_t first, size_t end) {
+  cpu_depthwise_plane band = *whole;
+  size_t from = first * whole->stride_rows; /* in the padded plane */
+  size_t above = from > whole->pad_rows ? from - whole->pad_rows : 0;
+  if (above > whole->rows) above = whole->rows;
+  band.x += above * whole->width;
+  band.rows -= above;
+  band.pad_rows -= from < whole->pad_rows ? from : whole->pad_rows;
+  band.out_rows = end - first;
+  band.out += first * whole->n;
+  if (whole->end.residual) band.end.residual = (const float *)whole->end.residual + first * whole->n;
+  return band;
+}
+
 static void run_whole(const cpu_call *c, size_t plane, float *padded) {
   const depthwise *d = c->prepared;
   cpu_depthwise_plane p = plane_of(c, d, plane, d->reads_input ? NULL : padded);
   if (!d->reads_input) d->table->pad_plane(&p);
-  d->table->depthwise(&p);
+  size_t row = p.n * p.kernel * p.kernel_rows;
+  if (!d->reads_input || p.out_rows * row <= LARGE_PLANE) {
+    d->table->depthwise(&p);
+    return;
+  }
+  size_t step = BAND / row + 1;
+  for (size_t y = 0; y < p.out_rows && !cpu_stops(); y += step) {
+    cpu_depthwise_plane band = band_of(&p, y, p.out_rows - y < step ? p.out_rows : y + step);
+    d->table->depthwise(&band);
+  }
 }
 
 rlx_status cpu_depthwise_run(const cpu_call *c) {

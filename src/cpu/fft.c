@@ -13,7 +13,7 @@
 #include "cpu/slots.h"
 #include "ir/walk.h"
 
-enum { SLOTS = 16, MAX_WORK = 128 << 20 };
+enum { SLOTS = 16, MAX_WORK = 128 << 20, LINE_PART = 1 << 13 }; /* LINE_PART: elements of a line between polls */
 
 typedef enum fft_kind { FROM_COMPLEX, FROM_REAL, TO_HALF, FROM_HALF } fft_kind;
 
@@ -83,6 +83,10 @@ static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
 
 /* ---- reading lines ---- */
 
+/* Polled at element k of a long line. Its elements are a cache line or more apart, on pages that may be new: those take
+ * milliseconds. */
+static inline bool stops_at(size_t k) { return k % LINE_PART == 0 && k && cpu_stops(); }
+
 /* Element k of a line, zero past its end. */
 static void load_element(const fft *f, const float *x, size_t line, size_t k, float *re, float *im) {
   *re = *im = 0;
@@ -102,7 +106,7 @@ static void load_half_element(const fft *f, const float *x, size_t line, size_t 
  * split_spectra. */
 static void merge_spectra(const fft *f, const float *x, size_t line, size_t lane, float *to) {
   size_t m = f->n / 2, lanes = f->table->lanes;
-  for (size_t k = 0; k < m; k++) {
+  for (size_t k = 0; k < m && !stops_at(k); k++) {
     float a_re, a_im, b_re, b_im;
     load_half_element(f, x, line, k, &a_re, &a_im);
     load_half_element(f, x, line, m - k, &b_re, &b_im);
@@ -120,7 +124,7 @@ static void read_line(const fft *f, const float *x, size_t line, size_t lane, fl
     merge_spectra(f, x, line, lane, to);
     return;
   }
-  for (size_t k = 0; k < n; k++) {
+  for (size_t k = 0; k < n && !stops_at(k); k++) {
     float re, im;
     if (f->is_half) { /* TO_HALF */
       float none;
@@ -163,7 +167,7 @@ static void split_spectra(const fft *f, const float *z, size_t lane, size_t k, f
 
 static void write_line(const fft *f, const float *z, size_t lane, size_t line, float *y) {
   size_t lanes = f->table->lanes, start = rlx_line_start(f->out, line);
-  for (size_t k = 0; k < f->out.n; k++) {
+  for (size_t k = 0; k < f->out.n && !stops_at(k); k++) {
     size_t at = start + k * f->out.inner;
     float re, im;
     if (f->kind == FROM_HALF) {

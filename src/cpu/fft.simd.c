@@ -29,15 +29,16 @@ CPU_INLINE cplx input(const cpu_fft_pass *s, const float *x, size_t p, size_t j,
   return q == 0 || s->l == 1 ? a : times(a, s->twiddle + 2 * (j * (s->radix - 1) + q - 1));
 }
 
-/* The butterflies (p, j) of a pass, in runs; the budget is polled between runs. */
-enum { RUN = 1 << 12 };
+/* The butterflies (p, j) of a pass, in runs; the budget is polled between runs. A butterfly on data that no cache holds
+ * takes some BUTTERFLY_NS. */
+enum { RUN = 1 << 12, BUTTERFLY_NS = 64 };
 #define EACH_BUTTERFLY(s, p, j)                                         \
   for (size_t p = 0, done_ = 0; p < (s)->m && done_ < CPU_POLL_NS; p++) \
     for (size_t j = 0, end_ = 0; next_run((s), j, &end_, &done_);)      \
       for (; j < end_; j++)
 CPU_INLINE bool next_run(const cpu_fft_pass *s, size_t j, size_t *end, size_t *done) {
   *end = s->l - j < RUN ? s->l : j + RUN;
-  return j < s->l && !cpu_stops_after(done, 16 * (*end - j));
+  return j < s->l && !cpu_stops_after(done, BUTTERFLY_NS * (*end - j));
 }
 
 static void pass2(const cpu_fft_pass *s, const float *x, float *y) {

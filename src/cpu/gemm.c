@@ -30,6 +30,9 @@ enum {
   FAR_BYTES = 24 << 20, /* a matrix that no cache holds from one product to the next */
   ROW_COLUMNS = 1024,   /* max columns of b that one row processes together */
   WORK_BYTES = 4 << 20, /* of packed a, about */
+  LONG_K = 1 << 18,     /* above this a sum is split into runs of RUN_K, */
+  RUN_K = 1 << 16,      /* between which the budget is polled */
+  PLAIN_RUN = 1 << 22,  /* elements of row-major b between polls */
 };
 
 typedef enum a_form {
@@ -166,9 +169,10 @@ static void sum_block(const gemm *g, const factor *f, const unit *u, float *tile
   bool plain = !f->is_packed && !f->as_columns && u->n_groups == 1 && u->n % nr == 0;
   bool in_place = plain || (f->is_packed && (s->b_type == RLX_F32 || u->n_groups == 1));
   size_t step = plain ? STEP_PLAIN : in_place ? STEP_DIRECT : PACK_FLOATS / (n_panels * nr);
-  size_t ldb = plain ? s->n : nr, size = type_size(s->b_type);
+  size_t ldb = plain ? s->n : nr, size = type_size(s->b_type), done = 0;
   for (size_t at = 0; at < s->k || at == 0; at += step) {
     size_t n_k = s->k - at < step ? s->k - at : step;
+    if (cpu_stops_after(&done, n_k * u->n_rows * n_panels)) return;
     if (!in_place) pack_step(g, f, b, u->column, u->n, at, n_k, packed, step * nr);
     for (size_t q = 0; q < n_panels; q++) {
       const void *panel = packed + q * step * nr;
@@ -176,6 +180,28 @@ static void sum_block(const gemm *g, const factor *f, const unit *u, float *tile
       if (in_place) panel = b + (plain ? at * s->n + column : column * s->k + at * nr) * size;
       sum_step(g, f, u, at, n_k, in_place ? s->b_type : RLX_F32, panel, ldb, tile + q * tile_size, first && at == 0);
     }
+  }
+}
+
+/* One row of a by n columns of row-major b. */
+static void sum_row_plain(const gemm *g, const factor *f, const unit *u, const float *x, const char *b, float *tile) {
+  const cpu_product_shape *s = &f->p->shape;
+  size_t size = type_size(s->b_type), step = PLAIN_RUN / u->n / 8 * 8 + 8, done = 0;
+  for (size_t at = 0; at < s->k || at == 0; at += step) {
+    size_t n_k = s->k - at < step ? s->k - at : step;
+    if (cpu_stops_after(&done, n_k * u->n / 4)) return;
+    g->t->row_plain[s->b_type](n_k, u->n, x + at, b + (at * s->n + u->column) * size, s->n, tile, at == 0);
+  }
+}
+
+/* One row of a by a packed panel. */
+static void sum_row_panel(const gemm *g, const factor *f, const float *x, const char *panel, float *tile) {
+  const cpu_product_shape *s = &f->p->shape;
+  size_t nr = g->t->nr, step = s->k > LONG_K ? RUN_K : LONG_K, done = 0;
+  for (size_t at = 0; at < s->k || at == 0; at += step) {
+    size_t n_k = s->k - at < step ? s->k - at : step;
+    if (cpu_stops_after(&done, n_k * nr / 4)) return;
+    g->t->tile[s->b_type](1, n_k, x + at, panel + at * nr * type_size(s->b_type), nr, tile, at == 0);
   }
 }
 
@@ -187,24 +213,39 @@ static void sum_row(const gemm *g, const factor *f, const unit *u, float *tile) 
   const float *x = plain_rows(g, f, u, &lda);
   const char *b = matrix_of_b(f, u->item);
   if (!f->is_packed && !f->as_columns) {
-    g->t->row_plain[s->b_type](s->k, u->n, x, b + u->column * size, s->n, tile);
+    sum_row_plain(g, f, u, x, b, tile);
     return;
   }
   for (size_t done = 0, n; done < u->n; done += n, tile += n) {
     size_t left = u->n - done, column = u->column + done;
-    n = left >= CPU_GEMM_ROW_PANELS * nr && f->is_packed ? CPU_GEMM_ROW_PANELS * nr : nr;
+    bool is_wide = left >= CPU_GEMM_ROW_PANELS * nr && f->is_packed && s->k <= LONG_K;
+    n = is_wide ? CPU_GEMM_ROW_PANELS * nr : nr;
     if (n > nr) {
       bool far = s->k * s->n * size > FAR_BYTES;
       (far ? g->t->row_panels_far : g->t->row_panels)[s->b_type](s->k, x, b + column * s->k * size, tile);
     } else if (f->is_packed) {
-      g->t->tile[s->b_type](1, s->k, x, b + column * s->k * size, nr, tile, true);
+      sum_row_panel(g, f, x, b + column * s->k * size, tile);
     } else {
-      for (size_t at = 0, step = PACK_FLOATS / nr; at < s->k || at == 0; at += step) {
+      for (size_t at = 0, step = PACK_FLOATS / nr, ns = 0; at < s->k || at == 0; at += step) {
         size_t n_k = s->k - at < step ? s->k - at : step;
+        if (cpu_stops_after(&ns, n_k * nr / 4)) return;
         pack_step(g, f, b, column, left < nr ? left : nr, at, n_k, packed, 0);
         g->t->tile[RLX_F32](1, n_k, x + at, packed, nr, tile, at == 0);
       }
     }
+  }
+}
+
+/* Dot products of rows so long that the budget is polled inside them. */
+static void sum_long_dots(const gemm *g, const cpu_product_shape *s, size_t rows, size_t n, const float *x, size_t lda,
+                          const char *b, float *c, size_t ldc) {
+  _Alignas(64) float more[TILE_FLOATS];
+  for (size_t at = 0, done = 0; at < s->k; at += RUN_K) {
+    size_t n_k = s->k - at < RUN_K ? s->k - at : RUN_K;
+    if (cpu_stops_after(&done, n_k * n / 4)) return;
+    g->t->dots[s->b_type](rows, n, n_k, x + at, lda, b + at * type_size(s->b_type), s->k, at ? more : c, ldc);
+    for (size_t i = 0; at && i < rows; i++)
+      for (size_t j = 0; j < n; j++) c[i * ldc + j] += more[i * ldc + j];
   }
 }
 
@@ -213,9 +254,12 @@ static void sum_dots(const gemm *g, const factor *f, const unit *u, float *tile)
   size_t lda, nr = g->t->nr, width = u->n_rows == 1 ? u->n : nr;
   const float *x = plain_rows(g, f, u, &lda);
   const char *b = matrix_of_b(f, u->item) + u->column * s->k * type_size(s->b_type);
-  for (size_t j = 0; j < u->n; j += width)
-    g->t->dots[s->b_type](u->n_rows, u->n - j < width ? u->n - j : width, s->k, x, lda,
-                          b + j * s->k * type_size(s->b_type), s->k, tile + j * u->n_rows, width);
+  for (size_t j = 0; j < u->n; j += width) {
+    const char *columns = b + j * s->k * type_size(s->b_type);
+    size_t n = u->n - j < width ? u->n - j : width;
+    if (s->k > LONG_K) sum_long_dots(g, s, u->n_rows, n, x, lda, columns, tile + j * u->n_rows, width);
+    else g->t->dots[s->b_type](u->n_rows, n, s->k, x, lda, columns, s->k, tile + j * u->n_rows, width);
+  }
 }
 
 /* The sums of one factor. */
@@ -297,7 +341,12 @@ static void pack_groups(void *user, size_t begin, size_t end, unsigned thread) {
     size_t by = w->f->form == A_ROWS ? 1 : n_rows; /* rows are groups of one */
     for (size_t r = 0; r < n_rows; r += by, to += by * p->shape.k) {
       const char *from = index ? a : a + r * p->a_row * type_size(p->shape.a_type);
-      g->t->pack_group[p->shape.a_type](by, p->shape.k, from, p->a_row, index ? index + r : NULL, to);
+      for (size_t at = 0, done = 0; at < p->shape.k; at += RUN_K) {
+        size_t n_k = p->shape.k - at < RUN_K ? p->shape.k - at : RUN_K;
+        if (cpu_stops_after(&done, n_k * by)) return;
+        g->t->pack_group[p->shape.a_type](by, n_k, from + at * type_size(p->shape.a_type), p->a_row,
+                                          index ? index + r : NULL, to + at * by);
+      }
     }
   }
 }

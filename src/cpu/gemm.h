@@ -36,10 +36,12 @@ typedef struct cpu_gemm_table {
   /* c (+)= group times k rows of a panel, ldb elements apart; `first`: c is written, not added to. */
   void (*tile[CPU_GEMM_TYPES])(size_t rows, size_t k, const float *a, const void *b, size_t ldb, float *c, bool first);
   /* GEMV. row_panels: c = x times four consecutive packed panels; _far: for panels that are in memory, beyond all
-   * caches. row_plain: c = x times k unpacked rows of n columns, ldb apart. */
+   * caches. row_plain: c (+)= x times k unpacked rows of n columns, ldb apart; split at a multiple of 8 rows, the bits
+   * are the same. */
   void (*row_panels[CPU_GEMM_TYPES])(size_t k, const float *x, const void *b, float *c);
   void (*row_panels_far[CPU_GEMM_TYPES])(size_t k, const float *x, const void *b, float *c);
-  void (*row_plain[CPU_GEMM_TYPES])(size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c);
+  void (*row_plain[CPU_GEMM_TYPES])(size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c,
+                                    bool first);
   /* c[i ldc + j] = sum over k of x[i ldx + k] b[j ldb + k] */
   void (*dots[CPU_GEMM_TYPES])(size_t rows, size_t n, size_t k, const float *x, size_t ldx, const void *b, size_t ldb,
                                float *c, size_t ldc);

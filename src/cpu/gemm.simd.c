@@ -138,11 +138,11 @@ CPU_INLINE void row_panels(const rlx_dtype type, const bool far, size_t k, const
   EACH_4(PUT_PANEL, 0)
 }
 
-/* c = x times k row-major rows of n columns, ldb apart. Eight rows at a time are added to c, which stays in the L1
+/* c (+)= x times k row-major rows of n columns, ldb apart. Eight rows at a time are added to c, which stays in the L1
  * cache, so that b is read in eight long streams. */
-CPU_INLINE void row_plain(const rlx_dtype type, size_t k, size_t n, const float *x, const void *b, size_t ldb,
-                          float *c) {
-  for (size_t j = 0; j < n; j++) c[j] = 0;
+CPU_INLINE void row_plain(const rlx_dtype type, size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c,
+                          bool first) {
+  for (size_t j = 0; first && j < n; j++) c[j] = 0;
   size_t p = 0;
   for (; p + 8 <= k; p += 8, b = skip_as(type, b, 8 * ldb)) {
     vf y[8];
@@ -358,8 +358,8 @@ CPU_INLINE void finish(const rlx_dtype type, const float *tile, size_t rows, siz
     row_panels(RLX_##T, true, k, x, b, c);                                                                            \
   }                                                                                                                   \
                                                                                                                       \
-  static void row_plain_##t(size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c) {                \
-    row_plain(RLX_##T, k, n, x, b, ldb, c);                                                                           \
+  static void row_plain_##t(size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c, bool first) {    \
+    row_plain(RLX_##T, k, n, x, b, ldb, c, first);                                                                    \
   }                                                                                                                   \
   static void pack_rows_##t(size_t k, size_t n, const void *b, size_t ldb, float *panels, size_t panel_step) {        \
     pack_rows(RLX_##T, k, n, b, ldb, panels, panel_step);                                                             \

@@ -260,6 +260,13 @@ rlx_status cpu_moves_run(const cpu_call *c) {
   return RLX_OK;
 }
 
+void cpu_copy_long(void *dst, const void *src, size_t bytes) {
+  for (size_t at = 0; at < bytes && !cpu_stops(); at += CPU_LONG_COPY) {
+    size_t n = bytes - at < CPU_LONG_COPY ? bytes - at : CPU_LONG_COPY;
+    memcpy((unsigned char *)dst + at, (const unsigned char *)src + at, n);
+  }
+}
+
 typedef struct bytes_work {
   const unsigned char *src;
   unsigned char *dst;

@@ -8,6 +8,8 @@
 #ifndef RLX_CPU_MOVE_H
 #define RLX_CPU_MOVE_H
 
+#include <string.h>
+
 #include "cpu/cpu.h"
 
 enum { CPU_BOX_RANK = 2 * RLX_MAX_RANK, CPU_BOX_FILL = UINT32_MAX };
@@ -48,6 +50,13 @@ CPU_TABLES(cpu_move_table, cpu_move)
 
 /* A parallel memcpy. */
 void cpu_move_bytes(rlx_pool *pool, const void *src, void *dst, size_t bytes);
+/* memcpy inside a task. Long copies poll whether to stop, and may then be incomplete. */
+enum { CPU_LONG_COPY = 1 << 20 };
+void cpu_copy_long(void *dst, const void *src, size_t bytes);
+static inline void cpu_copy(void *dst, const void *src, size_t bytes) {
+  if (bytes > CPU_LONG_COPY) cpu_copy_long(dst, src, bytes);
+  else memcpy(dst, src, bytes);
+}
 
 /* Element i of an index tensor (i32 or i64). */
 static inline int64_t cpu_index_at(const void *idx, bool wide, size_t i) {

@@ -62,7 +62,7 @@ static inline void copy_element(unsigned char *to, const unsigned char *from, si
     case 2: memcpy(to, from, 2); break;
     case 4: memcpy(to, from, 4); break;
     case 8: memcpy(to, from, 8); break;
-    default: memcpy(to, from, size); break;
+    default: cpu_copy(to, from, size); break;
   }
 }
 
@@ -82,6 +82,8 @@ static void gather_rows(void *user, size_t begin, size_t end, unsigned thread) {
   }
 }
 
+enum { ROW_PART = 1 << 18 }; /* elements of a long row between polls; whole blocks of every type */
+
 /* Rows of a block type, decoded. */
 static void gather_blocks(void *user, size_t begin, size_t end, unsigned thread) {
   index_work *w = user;
@@ -91,9 +93,13 @@ static void gather_blocks(void *user, size_t begin, size_t end, unsigned thread)
   size_t n = w->lines.n, inner = w->lines.inner, row = inner / block->block_elements * block->block_bytes;
   for (size_t at = begin; at < end; at++) {
     size_t k = resolve(w, at, (int64_t)n);
-    /* Every block type decodes; a failure would be flagged like a bad index. */
-    if (k < n && rlx_quant_decode(dtype, w->x + k * row, (float *)w->c->out + at * inner, inner))
-      atomic_store_explicit(&w->is_bad, true, memory_order_relaxed);
+    for (size_t i = 0; k < n && i < inner && !(i && cpu_stops()); i += ROW_PART) {
+      size_t count = inner - i < ROW_PART ? inner - i : ROW_PART;
+      const unsigned char *from = w->x + k * row + i / block->block_elements * block->block_bytes;
+      /* Every block type decodes; a failure would be flagged like a bad index. */
+      if (rlx_quant_decode(dtype, from, (float *)w->c->out + at * inner + i, count))
+        atomic_store_explicit(&w->is_bad, true, memory_order_relaxed);
+    }
   }
 }
 
@@ -110,8 +116,11 @@ static void gather_packed(void *user, size_t begin, size_t end, unsigned thread)
   for (size_t at = begin; at < end; at++) {
     size_t k = resolve(w, at, (int64_t)n);
     unsigned char *out = w->out + at * inner * w->size;
-    if (k < n && !blocks) family->read_row(w->c->isa, layout, x, w->x, k, 0, inner, out);
-    for (size_t i = 0; k < n && blocks && i < inner; i += CHUNK) {
+    for (size_t i = 0; k < n && !blocks && i < inner && !(i && cpu_stops()); i += ROW_PART) {
+      size_t count = inner - i < ROW_PART ? inner - i : ROW_PART;
+      family->read_row(w->c->isa, layout, x, w->x, k, i, count, out + i * w->size);
+    }
+    for (size_t i = 0; k < n && blocks && i < inner && !(i % ROW_PART == 0 && i && cpu_stops()); i += CHUNK) {
       unsigned char chunk[2 * CHUNK];
       size_t count = inner - i < CHUNK ? inner - i : CHUNK;
       family->read_row(w->c->isa, layout, x, w->x, k, i, count, chunk);
@@ -300,8 +309,11 @@ static void update_lines(void *user, size_t begin, size_t end, unsigned thread) 
     size_t p = u->positions > 1 ? o / (u->state.outer / u->positions) : 0;
     size_t at = (size_t)cpu_index_at(u->c->in[2], u->wide, p);
     unsigned char *to = (unsigned char *)u->c->out + (o * u->state.n + at) * u->state.inner * u->size;
-    if (u->rounds) cpu_move(u->c->isa)->round(u->c->node->type.dtype, (const float *)u->c->in[1] + o * n, to, n);
-    else memcpy(to, (const unsigned char *)u->c->in[1] + o * run, run);
+    const float *rows = (const float *)u->c->in[1] + o * n;
+    for (size_t i = 0; u->rounds && i < n && !(i && cpu_stops()); i += ROW_PART)
+      cpu_move(u->c->isa)->round(u->c->node->type.dtype, rows + i, to + i * u->size,
+                                 n - i < ROW_PART ? n - i : ROW_PART);
+    if (!u->rounds) cpu_copy(to, (const unsigned char *)u->c->in[1] + o * run, run);
   }
 }
 

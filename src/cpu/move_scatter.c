@@ -64,8 +64,8 @@ typedef struct scatter {
 /* Combines n elements from `offset` on with n updates from `from` on. */
 static inline void apply_updates(scatter *s, size_t offset, size_t from, size_t n) {
   if (s->reduction == NONE) {
-    memcpy((unsigned char *)s->out.data + offset * s->size, (const unsigned char *)s->updates.data + from * s->size,
-           n * s->size);
+    cpu_copy((unsigned char *)s->out.data + offset * s->size, (const unsigned char *)s->updates.data + from * s->size,
+             n * s->size);
   } else if (s->sums && s->reduction == ADD) {
     for (size_t i = 0; i < n; i++) s->sums[offset + i] += rlx_load(&s->updates, from + i);
   } else if (s->sums) {

@@ -13,7 +13,12 @@
 #include "cpu/slots.h"
 #include "ir/conv_dims.h"
 
-enum { SLOTS = 32, MAX_ROWS = 64, LONG_ROW = 1 << 24 }; /* LONG_ROW: work per row above which it runs tap by tap */
+enum {
+  SLOTS = 32,
+  MAX_ROWS = 64,
+  LONG_ROW = 1 << 24, /* work per row above which it runs tap by tap */
+  SUM_RUN = 1 << 22   /* elements of a plane's sum between polls */
+};
 
 typedef struct pool {
   const cpu_conv_table *table;
@@ -112,7 +117,10 @@ static void reduce_row(const pool *p, const float *row, float *result, size_t *d
     int64_t first, end;
     float sum = 0;
     rlx_window_taps(w, 2, 0, p->in[2], &first, &end);
-    for (int64_t k = first; k < end; k++) sum += row[k * w->dilation[2] - w->pad_lo[2]];
+    for (int64_t k = first; k < end && !cpu_stops_after(done, SUM_RUN);) {
+      int64_t run = end - k < SUM_RUN ? end : k + SUM_RUN;
+      for (; k < run; k++) sum += row[k * w->dilation[2] - w->pad_lo[2]];
+    }
     result[0] += sum;
     return;
   }
@@ -198,11 +206,19 @@ static void run_lines(const pool *p, const float *plane, float *out, float *line
     }
 }
 
+static float mean_of(const pool *p, const float *x, size_t n) {
+  if (n <= SUM_RUN) return n ? p->table->sum_all(x, n) / (float)n : 0;
+  double sum = 0;
+  for (size_t at = 0; at < n && !cpu_stops(); at += SUM_RUN)
+    sum += (double)p->table->sum_all(x + at, n - at < SUM_RUN ? n - at : SUM_RUN);
+  return (float)(sum / (double)n);
+}
+
 static void run_plane(const cpu_call *c, size_t plane, float *result) {
   const pool *p = c->prepared;
   size_t n_in = (size_t)(p->in[0] * p->in[1] * p->in[2]), n_out = (size_t)(p->out[0] * p->out[1] * p->out[2]);
   const float *from = (const float *)cpu_in(c, 0) + plane * n_in;
-  if (p->is_whole) ((float *)c->out)[plane] = n_in ? p->table->sum_all(from, n_in) / (float)n_in : 0;
+  if (p->is_whole) ((float *)c->out)[plane] = mean_of(p, from, n_in);
   else if (p->by_lines) run_lines(p, from, (float *)c->out + plane * n_out, result);
   else run_taps(c, plane, result);
 }

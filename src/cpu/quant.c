@@ -106,7 +106,8 @@ static void quantise_rows(void *user, size_t begin, size_t end, unsigned thread)
 
 typedef float sums_of_row[CPU_QUANT_ROWS];
 enum {
-  PAIR = 2,      /* groups whose results are stored together: the widest tile of finish */
+  LONG_BLOCKS = 1 << 13, /* blocks of a row between polls */
+  PAIR = 2,              /* groups whose results are stored together: the widest tile of finish */
   MANY_ROWS = 8, /* from this many rows on, a task has at least MIN_GROUPS, so that a row is reused for all of them */
   MIN_GROUPS = 4
 };
@@ -139,14 +140,19 @@ static void dot_group(const quant_run *q, const cpu_product *p, size_t g, cpu_qu
   const cpu_product_shape *s = &p->shape;
   size_t first = g * CPU_QUANT_ROWS, n_rows = s->n - first < CPU_QUANT_ROWS ? s->n - first : CPU_QUANT_ROWS;
   const uint8_t *b = (const uint8_t *)p->b + first * q->row_bytes;
+  size_t ns = 0, block_ns = CPU_QUANT_ROWS * q->block_elements / 16;
   if (s->b_layout == CPU_LAYOUT_QUANT_ROWS && n_rows == CPU_QUANT_ROWS) {
-    dot(b, q->n_blocks, rows, s->k, 0, sums);
+    for (size_t done = 0; done < q->n_blocks && !(done && cpu_stops()); done += LONG_BLOCKS)
+      dot(b + CPU_QUANT_ROWS * done * q->block_bytes,
+          q->n_blocks - done < LONG_BLOCKS ? q->n_blocks - done : LONG_BLOCKS, rows, s->k, done * q->block_elements,
+          sums);
     return;
   }
   _Alignas(64) uint8_t packed[2 * CPU_QUANT_ROWS * CPU_QUANT_BLOCK_BYTES];
   size_t at_once = sizeof packed / (CPU_QUANT_ROWS * q->block_bytes);
   for (size_t done = 0; done < q->n_blocks; done += at_once) {
     size_t n = q->n_blocks - done < at_once ? q->n_blocks - done : at_once;
+    if (cpu_stops_after(&ns, n * block_ns)) return;
     cpu_quant_pack(s->isa, s->b_type, b + done * q->block_bytes, q->row_bytes, n_rows, n,
                    b + CPU_QUANT_ROWS * (q->row_bytes + done * q->block_bytes), packed);
     dot(packed, n, rows, s->k, done * q->block_elements, sums);
@@ -227,6 +233,7 @@ static void run_decoded(void *user, size_t begin, size_t end, unsigned thread) {
   const quant_run *q = user;
   const cpu_product_shape *s = &q->p->shape;
   _Alignas(64) float w[DECODED], sums[DECODED_ROWS][CPU_QUANT_ROWS];
+  size_t ns = 0;
   for (size_t i = 0; i < s->m; i += DECODED_ROWS) {
     size_t rows = s->m - i < DECODED_ROWS ? s->m - i : DECODED_ROWS;
     for (size_t g = begin; g < end; g++) {
@@ -235,6 +242,7 @@ static void run_decoded(void *user, size_t begin, size_t end, unsigned thread) {
       for (size_t j = 0; j < n; j++)
         for (size_t at = 0; at < s->k; at += DECODED) {
           size_t count = s->k - at < DECODED ? s->k - at : DECODED;
+          if (cpu_stops_after(&ns, count * 2)) return;
           const uint8_t *b =
             (const uint8_t *)q->p->b + (first + j) * q->row_bytes + at / q->block_elements * q->block_bytes;
           if (rlx_quant_decode(s->b_type, b, w, count) != RLX_OK) return; /* cannot fail: whole blocks */
@@ -260,6 +268,7 @@ static void run_spans(void *user, size_t begin, size_t end, unsigned thread) {
   const quant_run *q = user;
   const cpu_product_shape *s = &q->p->shape;
   _Alignas(64) float sums[SPAN_ROWS][SPAN], w[SPAN];
+  size_t ns = 0;
   for (size_t span = begin; span < end; span++) {
     size_t j = span * SPAN, n = s->n - j < SPAN ? s->n - j : SPAN;
     const uint8_t *b = (const uint8_t *)q->p->b + j / q->block_elements * q->block_bytes;
@@ -267,6 +276,7 @@ static void run_spans(void *user, size_t begin, size_t end, unsigned thread) {
       size_t rows = s->m - i < SPAN_ROWS ? s->m - i : SPAN_ROWS;
       memset(sums, 0, sizeof sums);
       for (size_t k = 0; k < s->k; k++) {
+        if (cpu_stops_after(&ns, n * 2)) return;
         if (rlx_quant_decode(s->b_type, b + k * q->row_bytes, w, n) != RLX_OK) return; /* cannot fail: whole blocks */
         for (size_t r = 0; r < rows; r++) q->table->add_scaled(sums[r], w, a_row(q->p, i + r)[k], n);
       }

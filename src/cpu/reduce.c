@@ -151,7 +151,8 @@ static void store_results(const reduce_run *run, size_t first, const cpu_acc *ac
 static void fold_units(const reduce_run *run, size_t base, size_t w, size_t begin, size_t end, cpu_acc *acc) {
   const reduction *r = run->r;
   int64_t loaded[CHUNK];
-  for (size_t u = begin; u < end; u++) {
+  size_t done = 0;
+  for (size_t u = begin; u < end && !cpu_stops_after(&done, CHUNK / 4); u++) {
     size_t chunk = u % r->chunks * CHUNK, at = base + offset_of(&r->reduced, u / r->chunks) + chunk, n = w;
     if (r->rows) n = r->last - chunk < CHUNK ? r->last - chunk : CHUNK;
     const void *x = (const char *)run->call->in[0] + at * r->element;

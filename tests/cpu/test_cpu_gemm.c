@@ -135,6 +135,23 @@ static void write_row(uint64_t *seed, cpu_check_line *l) {
                   t.trans_b ? k : n);
   cpu_check_print(&l->expr, "matmul(%%a, %%b) {trans_b=%s}", t.trans_b ? "true" : "false");
 }
+
+/* Sums so long that they are split, for a poll between the parts. */
+TEST(long_sums) {
+  static const struct {
+    const char *inputs, *expr;
+  } lines[] = {
+    {"a: f32[1,270001]; b: f32[270001,1]", "matmul(%a, %b)"},
+    {"a: f32[1,270001]; param b: f32[3,270001]", "matmul(%a, %b) {trans_b=true}"},
+    {"a: f16[3,270001]; b: f16[2,270001]", "matmul(%a, %b) {trans_b=true}"},
+    {"a: f32[1,9001]; b: f32[9001,600]", "matmul(%a, %b)"},
+    {"a: f32[1,270001]; param b: f32[270001,32]", "matmul(%a, %b)"},
+    {"a: f32[5,270001]; b: f32[270001,3]", "matmul(%a, %b)"},
+  };
+  const size_t n = TEST_IS_SANITIZED ? 4 : sizeof lines / sizeof *lines;
+  for (size_t i = 0; i < n; i++) CHECK(cpu_check_text(RLX_OP_matmul, lines[i].inputs, lines[i].expr, NULL));
+}
+
 TEST(rows_random) { CHECK(cpu_check_random(RLX_OP_matmul, 100, write_row, NULL)); }
 
 /* Long sums and many rows: several steps of k on both paths, more than one chunk of packed rows. */

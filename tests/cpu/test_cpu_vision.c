@@ -1,7 +1,10 @@
 /* CPU convolution and pooling against the reference: every conformance case, and random shapes. */
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "cpu_check.h"
+#include "rules.h"
+#include "run_check.h"
 #include "test.h"
 
 TEST(conv_cases) { CHECK(cpu_check_cases(RLX_OP_conv, NULL)); }
@@ -118,6 +121,60 @@ TEST(depthwise_same) {
                  stride, stride, k / 2, k / 2, k / 2, k / 2);
         CHECK(cpu_check_text(RLX_OP_conv, inputs, expr, NULL));
       }
+}
+
+static rlx_status write_noise(rlx_executable *e, const char *name, rlx_dims shape) {
+  rlx_tensor t;
+  uint32_t state = 1;
+  RLX_TRY(rlx_tensor_create(&(rlx_type){.dtype = RLX_F32, .shape = shape}, &t));
+  for (size_t i = 0; i < t.bytes / sizeof(float); i++) {
+    state = state * 1664525 + 1013904223;
+    ((float *)t.data)[i] = (float)(state >> 8) * 0x1p-24f;
+  }
+  rlx_status s = rlx_executable_write(e, name, &t);
+  rlx_tensor_deinit(&t);
+  return s;
+}
+
+/* A plane so large that it runs in bands of rows, against parts of it that do not. */
+TEST(depthwise_in_bands) {
+  enum { ROWS = 6001, WIDTH = 4100 };
+  static const struct {
+    int k, stride, from, rows; /* a part of the input, whose inner rows are compared */
+  } parts[] = {{3, 1, 0, 40}, {3, 1, 210, 40}, {5, 1, 60, 40}, {5, 2, 140, 60}, {5, 2, 5960, 41}, {5, 1, 5961, 40}};
+  rlx_session *s;
+  if (TEST_IS_SANITIZED) SKIP("hundreds of megabytes");
+  OPEN_SESSION("cpu", 2, &s);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    int k = parts[i].k, half = k / 2, stride = parts[i].stride, first = parts[i].from / stride + half,
+        end = (parts[i].from + parts[i].rows) / stride - half, end_of_part = parts[i].from + parts[i].rows;
+    if (parts[i].from == 0) first = 0;
+    if (end_of_part == ROWS) end = (ROWS - 1) / stride + 1;
+    char leaves[256], expr[1024], conv[256];
+    snprintf(leaves, sizeof leaves, "x: f32[1,1,%d,%d]; w: f32[1,1,%d,%d]", ROWS, WIDTH, k, k);
+    snprintf(conv, sizeof conv, "stride=[%d,%d], pad_lo=[%d,%d], pad_hi=[%d,%d]", stride, stride, half, half, half,
+             half);
+    snprintf(
+      expr, sizeof expr,
+      "%%a = conv(%%x, %%w) {%s}; %%b = slice(%%a) {axes=[2], start=[%d], stop=[%d]}; %%c = slice(%%x) {axes=[2], "
+      "start=[%d], stop=[%d]}; %%d = conv(%%c, %%w) {%s}; %%e = slice(%%d) {axes=[2], start=[%d], stop=[%d]}; "
+      "%%f = sub(%%b, %%e); %%g = abs(%%f); reduce_max(%%g) {axes=[0,1,2,3]}",
+      conv, first, end, parts[i].from, end_of_part, conv, first - parts[i].from / stride, end - parts[i].from / stride);
+    rlx_graph *g;
+    rlx_executable *e;
+    rlx_tensor worst;
+    CHECK_OK(expr_graph(leaves, expr, &g));
+    CHECK_OK(rlx_compile(s, g, NULL, &e));
+    CHECK_OK(write_noise(e, "x", RLX_DIMS(1, 1, ROWS, WIDTH)));
+    CHECK_OK(write_noise(e, "w", RLX_DIMS(1, 1, k, k)));
+    CHECK_OK(rlx_executable_run(e));
+    CHECK_OK(run_read(e, "y", &worst));
+    if (!(*(const float *)worst.data < 1e-5f)) FAIL("part %zu differs by %g", i, (double)*(const float *)worst.data);
+    rlx_tensor_deinit(&worst);
+    rlx_executable_destroy(e);
+    rlx_graph_destroy(g);
+  }
+  rlx_session_destroy(s);
 }
 
 /* Positions that fill no vector; panels that are shared, per task, or the image itself. */

@@ -76,6 +76,17 @@ static const long_node on_the_cpu[] = {
   {"lstm", "x: f32[1024,1,256]; wi: f32[1024,256]; wh: f32[1024,256]; bi: f32[1024]; bh: f32[1024]",
    "lstm(%x, _, _, %wi, %wh, %bi, %bh) {hidden=256}"},
 };
+
+/* Each is one task: one sum, one row, one plane. They are bound by memory, so they take some tens of milliseconds. */
+static const long_node in_one_task[] = {
+  {"matmul", "x: f32[1,67108864]", "matmul(%x, %x) {trans_b=true}"},
+  {"matmul", "a: f32[1,16777216]; b: f32[16777216,4]", "matmul(%a, %b)"},
+  {"gather", "x: f32[1,67108864]; i: i32[1]", "gather(%x, %i) {axis=0}"},
+  {"gather_nd", "x: f32[1,67108864]; i: i32[1,1]", "gather_nd(%x, %i)"},
+  {"pool_avg", "x: f32[1,1,8192,8192]", "pool_avg(%x) {kernel=[8192,8192], stride=[1,1]}"},
+  {"conv", "x: f32[1,1,8192,8192]; w: f32[1,1,3,3]", "conv(%x, %w) {pad_lo=[1,1], pad_hi=[1,1]}"},
+  {"conv", "x: f32[1,1,8192,8192]; w: f32[1,1,5,5]", "conv(%x, %w) {pad_lo=[2,2], pad_hi=[2,2], stride=[2,2]}"},
+};
 /* clang-format on */
 
 /* ---- the cancel function ---- */
@@ -130,12 +141,15 @@ static rlx_status write_leaves(rlx_executable *e, const rlx_graph *g) {
 }
 
 /* Between steps the function is called a few times; the last of these calls is inside a step. */
-enum { ASKINGS = 10, QUICK_NS = 60000000 }; /* a run that is this short has fewer calls */
+typedef struct patience {
+  int askings;
+  uint64_t quick_ns; /* a run that is this short has fewer calls */
+} patience;
 
-static void stops_inside(rlx_session *s, const char *device, const long_node *n) {
+static void stops_inside(rlx_session *s, const char *device, const long_node *n, patience p) {
   rlx_graph *g = NULL;
   rlx_executable *e = NULL;
-  asked a = {.until = ASKINGS};
+  asked a = {.until = p.askings};
   char part[64];
   snprintf(part, sizeof part, "(%s)", n->op);
   rlx_status made = expr_graph(n->leaves, n->expr, &g);
@@ -146,7 +160,7 @@ static void stops_inside(rlx_session *s, const char *device, const long_node *n)
   const uint64_t begin_ns = rlx_now_ns();
   rlx_status status = rlx_executable_run(e);
   uint64_t after_ns = rlx_now_ns() - a.last_ns;
-  if (!status && rlx_now_ns() - begin_ns < QUICK_NS) {
+  if (!status && rlx_now_ns() - begin_ns < p.quick_ns) {
     printf("  %-5s %-16s was done in %.1f ms\n", device, n->op, (double)(rlx_now_ns() - begin_ns) * 1e-6);
     goto done;
   }
@@ -155,25 +169,30 @@ static void stops_inside(rlx_session *s, const char *device, const long_node *n)
   if (getenv("RLX_TEST_COSTS"))
     printf("  %-5s %-16s longest gap %6.1f ms, of its own time %6.1f ms; end after %6.1f ms\n", device, n->op,
            (double)a.longest_ns * 1e-6, (double)a.longest_own_ns * 1e-6, (double)after_ns * 1e-6);
-  CHECK_EQ_INT(a.n, ASKINGS);
+  CHECK_EQ_INT(a.n, p.askings);
 done:
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
 }
 
-static void all_stop(const char *device, const long_node *nodes, size_t n) {
+static void all_stop(const char *device, unsigned n_threads, const long_node *nodes, size_t n, patience p) {
   rlx_session *s;
-  OPEN_SESSION(device, 2, &s);
-  for (size_t i = 0; i < n && !test_has_failed(); i++) stops_inside(s, device, &nodes[i]);
+  OPEN_SESSION(device, n_threads, &s);
+  for (size_t i = 0; i < n && !test_has_failed(); i++) stops_inside(s, device, &nodes[i], p);
   rlx_session_destroy(s);
 }
 
 TEST(a_cancel_is_heard_inside_every_kernel_of_the_reference) {
-  all_stop("null", on_the_reference, sizeof on_the_reference / sizeof *on_the_reference);
+  all_stop("null", 2, on_the_reference, sizeof on_the_reference / sizeof *on_the_reference, (patience){10, 60000000});
 }
 
 TEST(a_cancel_is_heard_inside_long_kernels_of_the_cpu) {
-  all_stop("cpu", on_the_cpu, sizeof on_the_cpu / sizeof *on_the_cpu);
+  all_stop("cpu", 2, on_the_cpu, sizeof on_the_cpu / sizeof *on_the_cpu, (patience){10, 60000000});
+}
+
+/* The function is called once before the step; the second and third call are inside it. */
+TEST(a_cancel_is_heard_inside_one_task_of_the_cpu) {
+  all_stop("cpu", 1, in_one_task, sizeof in_one_task / sizeof *in_one_task, (patience){3, 12000000});
 }
 
 /* ---- a GPU: between submissions ---- */
