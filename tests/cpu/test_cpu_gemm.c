@@ -149,8 +149,7 @@ TEST(long_sums) {
     {"a: f32[5,270001]; b: f32[270001,3]", "matmul(%a, %b)"},
   };
   const size_t n = TEST_IS_SANITIZED ? 4 : sizeof lines / sizeof *lines;
-  for (size_t i = 0; i < n; i++)
-    CHECK(cpu_check_text(RLX_OP_matmul, lines[i].inputs, lines[i].expr, NULL));
+  for (size_t i = 0; i < n; i++) CHECK(cpu_check_text(RLX_OP_matmul, lines[i].inputs, lines[i].expr, NULL));
 }
 
 TEST(rows_random) { CHECK(cpu_check_random(RLX_OP_matmul, 100, write_row, NULL)); }
