@@ -166,8 +166,13 @@ def run_program(report, label, command, env, timeout):
     show(notable, log)
 
 
+# These take longest, so they begin first: otherwise a core waits at the end while another runs one of them.
+LONGEST = re.compile(r"test_(vulkan_faults|cuda|special|quant_every|gpu_|conform|lm_engine|lm_hostile|scale|cli_lm_)")
+
+
 def run_programs(report, group, commands, jobs, env=None, timeout=6 * HANG_SECONDS):
     """Test programs side by side. `commands` is a list of (name, command)."""
+    commands = sorted(commands, key=lambda c: not LONGEST.match(c[0]))
     cache = {"XDG_CACHE_HOME": str(BUILD / "cache")}  # of compiled pipelines: not the user's own
     env = {**SANITIZER_ENV, **cache, **(env or {})}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
