@@ -13,7 +13,10 @@
 
 #include "base/log.h"
 
-enum { MIN_DRIVER = 11040 }; /* the first with cuGraphInstantiateWithFlags */
+enum {
+  MIN_DRIVER = 11040, /* the first with cuGraphInstantiateWithFlags */
+  MIN_CHIP = 75       /* compute capability 7.5: the oldest that every compiler still knows */
+};
 
 static const char *const drivers[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"};
 static const char *const compilers[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
@@ -91,8 +94,8 @@ static bool load_compiler(cu_loader *l) {
 #undef NVRTC_FUNCTION
   all = all && find(library, "nvrtcGetErrorString", &l->compiler.GetErrorString);
   if (!all || l->compiler.Version(&major, &minor)) {
-    snprintf(l->why, sizeof l->why, "CUDA's driver is there, but %s (libnvrtc.so) to compile kernels with",
-             library ? "the toolkit's compiler is too old: 11.1 is needed" : "there is no compiler");
+    snprintf(l->why, sizeof l->why, "CUDA's driver is there, but its run-time compiler, libnvrtc.so, %s",
+             library ? "is too old: 11.1 is needed" : "was not found");
     return false;
   }
   l->compiler_version = 1000 * major + 10 * minor;
@@ -126,8 +129,8 @@ static void fill_caps(const cu_loader *l, cu_physical *p) {
     .max_window_bytes = UINT32_MAX / 16 * 16, /* kernels count bytes in 32 bits in places */
     .units = (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
     .subgroup = (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_WARP_SIZE),
-    .has_dot8 = 10 * p->major + p->minor >= 61,
-    .has_f16 = 10 * p->major + p->minor >= 53,
+    .has_dot8 = true,
+    .has_f16 = true,
     .has_coopmat = has_matrices,
     .has_coopmat_bf16 = has_matrices,
     .knows_fragments = has_matrices, /* k_cuda_matrix.h has the mapping */
@@ -148,7 +151,7 @@ static bool probe(const cu_loader *l, int ordinal, cu_physical *p) {
   p->memory_bytes = l->driver.DeviceTotalMem(&bytes, p->handle) ? 0 : bytes;
   read_uuid(l, p);
   fill_caps(l, p);
-  return p->major > 0 && p->caps.max_group >= 128 && p->caps.units > 0;
+  return 10 * p->major + p->minor >= MIN_CHIP && p->caps.max_group >= 128 && p->caps.units > 0;
 }
 
 static void load(void) {
@@ -159,7 +162,9 @@ static void load(void) {
   if (l->driver.DeviceGetCount(&n)) n = 0;
   for (int i = 0; i < n && l->n_devices < CU_MAX_DEVICES; i++)
     if (probe(l, i, &l->devices[l->n_devices])) l->n_devices++;
-  if (!l->n_devices) snprintf(l->why, sizeof l->why, "CUDA's driver is there, but finds no GPU that can be used");
+  if (!l->n_devices)
+    snprintf(l->why, sizeof l->why, "CUDA's driver is there, but finds no GPU of compute capability %d.%d or more",
+             MIN_CHIP / 10, MIN_CHIP % 10);
 }
 
 const cu_loader *cu_loader_get(void) {

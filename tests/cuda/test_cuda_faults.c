@@ -227,6 +227,6 @@ TEST(listing_for_another_program) {
 TEST(drivers_that_are_not_enough) {
   CHECK_EQ_INT(list_again("FAKE_CUDA_DEVICES", "0", "finds no GPU"), 0);
   CHECK_EQ_INT(list_again("FAKE_CUDA_VERSION", "11020", "11.4 is needed, it has 11.2"), 0);
-  CHECK_EQ_INT(list_again("FAKE_CUDA_THREADS", "32", "no GPU that can be used"), 0);
+  CHECK_EQ_INT(list_again("FAKE_CUDA_ARCH", "61", "no GPU of compute capability 7.5"), 0);
 }
 #endif
