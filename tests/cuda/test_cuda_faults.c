@@ -15,6 +15,7 @@ TEST(cuda_faults) { SKIP("this library was built without CUDA"); }
 #include "cuda_fake.h"
 #include "device/queue.h"
 #include "device/registry.h"
+#include "folder.h"
 #include "rules.h"
 #include "run_check.h"
 
@@ -201,12 +202,14 @@ TEST(a_graph_larger_than_the_device) {
 
 /* ---- drivers that are not there or not enough: each in a program of its own ---- */
 
-/* Runs this program again, with one variable set, to list devices only; its exit status is 0 if the reason has `part`. */
+/* Runs this program again, with one variable set, to list devices only; its exit status is 0 if the reason has `part`.
+ * With LD_LIBRARY_PATH set it is the machine's own driver and compiler, if it has them. */
 static int list_again(const char *name, const char *value, const char *part) {
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
     setenv(name, value, 1);
+    if (strcmp(name, "LD_LIBRARY_PATH") == 0) setenv("RLX_TEST_NO_FAKE", "1", 1);
     setenv("RLX_TEST_PART", part, 1);
     execl("/proc/self/exe", "test_cuda_faults", "listing_for_another_program", (char *)NULL);
     _exit(9);
@@ -220,6 +223,7 @@ TEST(listing_for_another_program) {
   if (!part) return; /* the others run it */
   uint32_t n = rlx_backend_cuda.count(&why);
   rlx_device *d;
+  if (n && getenv("RLX_TEST_NO_FAKE")) SKIP("this machine has what is to be missing");
   if (n || !why || !strstr(why, part)) FAIL("%u devices: expected <%s>, got <%s>", n, part, why ? why : "none");
   CHECK_FAILS(rlx_device_acquire("cuda", &d), RLX_NOT_FOUND, "this backend has no device");
 }
@@ -228,5 +232,11 @@ TEST(drivers_that_are_not_enough) {
   CHECK_EQ_INT(list_again("FAKE_CUDA_DEVICES", "0", "finds no GPU"), 0);
   CHECK_EQ_INT(list_again("FAKE_CUDA_VERSION", "11020", "11.4 is needed, it has 11.2"), 0);
   CHECK_EQ_INT(list_again("FAKE_CUDA_ARCH", "61", "no GPU of compute capability 7.5"), 0);
+  CHECK_EQ_INT(list_again("LD_LIBRARY_PATH", "/dev/null/none", ""), 0); /* "no CUDA here", or a real driver's reason */
+  char driver[600];
+  CHECK(folder_begin());
+  snprintf(driver, sizeof driver, "%s/libcuda.so.1", cuda_fake_folder());
+  CHECK(symlink(driver, folder_path("libcuda.so.1")) == 0);
+  CHECK_EQ_INT(list_again("LD_LIBRARY_PATH", folder_name(), "libnvrtc.so, was not found"), 0);
 }
 #endif
