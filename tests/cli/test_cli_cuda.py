@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The command on CUDA, with the fake driver of the tests: which driver and compiler are found, the message if there is
+none, and the sub-commands that take a device. See cli.py.
+
+The fake driver is a folder in front of LD_LIBRARY_PATH; a library is hidden by a file of its name that is none.
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+from cli import BUILD, LINEAR, LINEAR_RESULT, Skip, check, close, equal, fails, linear_inputs, main, rlx, rlx_json, test, write
+
+FAKE = BUILD / "tests/fake_cuda"
+DRIVERS = ("libcuda.so.1", "libcuda.so")
+COMPILERS = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
+
+
+def environment(hide=(), fake=True, **more):
+    """Variables for a process that finds the fake driver, and these libraries broken."""
+    folder = pathlib.Path("hidden").resolve()
+    folder.mkdir(exist_ok=True)
+    for name in hide:
+        (folder / name).write_bytes(b"not a library")
+    path = f"{folder}:{FAKE}" if fake else str(folder)
+    return {**os.environ, "LD_LIBRARY_PATH": path, "XDG_CACHE_HOME": str(pathlib.Path("cache").resolve()), **more}
+
+
+def require():
+    if not (FAKE / "libcuda.so.1").exists():
+        raise Skip("the fake CUDA driver is not built here")
+    absent = {a["backend"]: a["why"] for a in rlx_json("devices", env=environment())["absent"]}
+    if "built without" in absent.get("cuda", ""):
+        raise Skip(absent["cuda"])
+
+
+def why_none(env):
+    """Why the CUDA backend has no device; it must have none."""
+    found = rlx_json("devices", env=env)
+    equal([d for d in found["devices"] if d["backend"] == "cuda"], [], "CUDA devices")
+    return next(a["why"] for a in found["absent"] if a["backend"] == "cuda")
+
+
+@test
+def the_device_is_listed_and_is_the_default():
+    require()
+    found = [d for d in rlx_json("devices", env=environment())["devices"] if d["backend"] == "cuda"]
+    equal(len(found), 1, "CUDA devices")
+    check("fake" in found[0]["name"] and "sm_90" in found[0]["features"], found[0])
+    write("g.rlx", LINEAR)
+    given = linear_inputs()
+    for device in ([], ["--device", "cuda"], ["--device", found[0]["uuid"]], ["--device", "cuda:submit=1"]):
+        result = rlx_json("run", "g.rlx", *given, *device, env=environment())
+        close(result["outputs"][0]["values"], LINEAR_RESULT, f"on {device}")
+    fails("run", "g.rlx", *given, "--device", "cuda:fast", says=["expected block=N, window=N or submit=N", "got 'fast'"],
+          lines=1, env=environment())
+
+
+@test
+def no_driver_or_no_compiler():
+    require()
+    env = environment(hide=DRIVERS, fake=False)
+    if os.path.exists("/usr/lib/wsl/lib/libcuda.so.1"):
+        raise Skip("this machine has a driver outside of the linker's path")
+    check("libcuda.so.1, which NVIDIA's driver installs, was not found" in why_none(env), why_none(env))
+    write("g.rlx", LINEAR)
+    given = linear_inputs()
+    fails("run", "g.rlx", *given, "--device", "cuda", says=["cuda: none", "no CUDA here"], lines=1, env=env)
+    close(rlx_json("run", "g.rlx", *given, env=env)["outputs"][0]["values"], LINEAR_RESULT, "the best device")
+    if os.path.exists("/usr/local/cuda/lib64/libnvrtc.so"):
+        raise Skip("this machine has a compiler outside of the linker's path")
+    pathlib.Path("hidden/libcuda.so.1").unlink()
+    pathlib.Path("hidden/libcuda.so").unlink()
+    env = environment(hide=COMPILERS)
+    check("libnvrtc.so, was not found" in why_none(env), why_none(env))
+
+
+@test
+def what_takes_a_device():
+    require()
+    env = environment()
+    write("g.rlx", LINEAR)
+    given = linear_inputs()
+    plan = rlx_json("plan", "g.rlx", "--device", "cuda", env=env)
+    check(plan, "a plan")
+    rlx("compare", "g.rlx", *given, "--device", "cuda", env=env)
+    rlx("bench", "g.rlx", *given, "-r", "2", "--device", "cuda", env=env)
+    rlx("trace", "g.rlx", *given, "--device", "cuda", "-o", "t.json", env=env)
+    events = json.loads(pathlib.Path("t.json").read_text())
+    check("matmul" in json.dumps(events), "the trace names nodes")
+    conform = rlx_json("conform", "--op", "softmax", "--device", "cuda", env=env)
+    equal({c["result"] for c in conform["cases"]} - {"PASS", "HOST"}, set(), "results")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
