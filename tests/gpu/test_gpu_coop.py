@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the kernels of attention and narrow products on matrix units as C++ on the host: tests/gpu/coop/. Each is run with
+"""Runs the kernels of attention and of products on matrix units as C++ on the host: tests/gpu/coop/. Each is run with
 matrices as Vulkan has them, whose elements may lie in any order, and as CUDA has them (src/gpu/kernels/matrices.h).
 
   tests/gpu/test_gpu_coop.py [KERNEL]      (RLX_TEST_SEED: repeats the cases of an earlier run; CXX: g++ unless set)
@@ -23,8 +23,9 @@ SECONDS = 600 * float(os.environ.get("RLX_TEST_TIME") or 1)  # a guard against h
 KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"],
            "rows": ["rows_coop1", "rows_coop1_bf16", "rows_coop2", "rows_coop4", "rows_coop4_bf16", "rows_full1",
                     "rows_full4", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks",
-                    "rows_direct2_blocks"]}
-CASES = {"attention": 8, "rows": 12}  # each runs up to a few hundred thousand invocations as coroutines
+                    "rows_direct2_blocks"],
+           "matmul": ["matmul_coop2", "matmul_coop2_bf16", "matmul_coop4", "matmul_coop4_bf16"]}
+CASES = {"attention": 8, "rows": 12, "matmul": 60}  # each runs up to a few hundred thousand invocations as coroutines
 
 
 def check(program_name, kernel, seed, folder, target):

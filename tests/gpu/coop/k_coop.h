@@ -231,6 +231,7 @@ static void subgroupBarrier() { subgroup_barriers[current / 32].wait(32); }
 #define LID current
 #define WG group_number
 #define BARRIER group_barrier.wait(group_size)
+#define UNIFORM(shared_value) (shared_value)
 #define gl_SubgroupID (current / 32u)
 #define gl_SubgroupInvocationID (current % 32u)
 

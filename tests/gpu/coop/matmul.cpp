@@ -1,0 +1,121 @@
+/* matmul_coop*.matrix.k on the host (k_coop.h) against sums in double: random shapes, tiles, batches, splits of k and
+ * types of the result.
+ *
+ *   matmul NUMBER SEED     closes with 'N passed, N failed, N skipped'
+ *
+ * Compiled once for each kernel: KERNEL_FILE, and COOP_BF16 for those of bf16. */
+#include "k_coop.h"
+/* */
+#include KERNEL_FILE
+
+#ifdef COOP_BF16
+static const u32 T_OWN = T_BF16;
+#else
+static const u32 T_OWN = T_F16;
+#endif
+
+static u32 state;
+static u32 next() { return state = state * 1664525u + 1013904223u; }
+static u32 draw(u32 lo, u32 hi) { return lo + (next() >> 10) % (hi - lo + 1); }
+static f32 draw_value() { return (f32)(next() >> 8) / 8388608.0f - 1.0f; }
+
+static double half_at(const std::vector<u32> &words, size_t i) { return (double)(f32)element_of(words[i / 2], i % 2); }
+
+/* n elements of the kernel's 16-bit type, and their values. */
+static std::vector<u32> draw_halves(size_t n, std::vector<double> &values) {
+  std::vector<u32> words((n + 7) / 8 * 4);
+  values.resize(n);
+  for (size_t i = 0; i < n; i++) {
+    words[i / 2] |= (u32)float16_t(draw_value()).bits << 16 * (i % 2);
+    values[i] = half_at(words, i);
+  }
+  return words;
+}
+
+struct a_case {
+  u32 splits, batches;
+  std::vector<double> as, bs, es; /* [batch, m, k], [batch, k, n] or [batch, n, k], [n] */
+};
+
+static void draw_tile() {
+  element_layout = draw(0, 3);
+  SX = draw(1, 2), SY = draw(1, 2);
+  BK = draw(0, 1) ? 32 : 16;
+  STAGES = draw(1, 2);
+  AHEAD = draw(0, 1);
+  TRANS = draw(0, 1);
+  SIZE_A = STAGES * BM * (BK / 8 + 1);
+  SIZE_TILE = SIZE_A + STAGES * (TRANS ? BN * (BK / 8 + 1) : BK * (BN / 8 + 1));
+  if (SIZE_TILE < 144 * SX * SY) SIZE_TILE = 144 * SX * SY;
+  SIZE_ROWS = 1;
+  GATHER = 0;
+  ACT = 0;
+}
+
+static a_case draw_case() {
+  a_case c = {};
+  draw_tile();
+  p = {};
+  const bool whole = draw(0, 3) == 0;
+  p.m = whole ? BM * draw(1, 2) : draw(1, 150);
+  p.n = whole ? BN : TRANS ? draw(1, 150) : 8 * draw(1, 20);
+  p.k = whole ? BK * draw(1, 4) : 8 * draw(1, 20);
+  c.splits = draw(0, 2) ? 1 : 2;
+  c.batches = draw(0, 2) ? 1 : 2;
+  p.k_part = ((p.k + c.splits - 1) / c.splits + BK - 1) / BK * BK;
+  p.batches = c.batches;
+  p.tiles_m = (p.m + BM - 1) / BM, p.tiles_n = (p.n + BN - 1) / BN;
+  AXES = c.batches > 1;
+  p.d0 = c.batches, p.sa0 = p.m * p.k, p.sb0 = p.k * p.n;
+  EVEN = p.m % BM == 0 && p.n % BN == 0 && p.k_part * c.splits == p.k;
+  TY = c.splits > 1 || draw(0, 1) || p.n % 2 ? T_F32 : T_OWN;
+  EXTRA = c.splits == 1 && draw(0, 1) ? EXTRA_BIAS : EXTRA_NONE;
+  TE = T_OWN;
+  VEC_Y = TY == T_F32 && p.n % 4 == 0;
+  p.groups = p.tiles_m * p.tiles_n * c.splits * c.batches;
+  a4.words = draw_halves((size_t)c.batches * p.m * p.k, c.as);
+  b4.words = draw_halves((size_t)c.batches * p.k * p.n, c.bs);
+  extra.words = draw_halves(p.n, c.es);
+  const size_t elements = (size_t)c.splits * c.batches * p.m * p.n, words = TY == T_F32 ? elements : elements / 2;
+  y.words.assign(VEC_Y ? 0 : words, 0xdeadbeef);
+  y4.words.assign(VEC_Y ? words : 0, 0xdeadbeef);
+  return c;
+}
+
+static bool check_element(const a_case &c, u32 batch, u32 row, u32 column) {
+  const std::vector<u32> &words = VEC_Y ? y4.words : y.words;
+  double sum = EXTRA == EXTRA_BIAS ? c.es[column] : 0, size = 1, found = 0;
+  for (u32 i = 0; i < p.k; i++) {
+    const size_t b = TRANS ? ((size_t)batch * p.n + column) * p.k + i : ((size_t)batch * p.k + i) * p.n + column;
+    const double v = c.as[((size_t)batch * p.m + row) * p.k + i] * c.bs[b];
+    sum += v, size += fabs(v);
+  }
+  for (u32 s = 0; s < c.splits; s++) {
+    const size_t at = (((size_t)s * c.batches + batch) * p.m + row) * p.n + column;
+    found += TY == T_F32 ? (double)AS_F32(words[at]) : half_at(words, at);
+  }
+  const double narrow = TY == T_F32 ? 0 : TY == T_BF16 ? 8e-3 : 1e-3;
+  if (fabs(found - sum) <= 1e-6 * size + narrow * fabs(sum)) return true;
+  printf("batch %u, row %u, column %u is %.9g but must be %.9g\n", batch, row, column, found, sum);
+  return false;
+}
+
+int main(int argc, char **argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 10, n_failed = 0;
+  u32 seed = argc > 2 ? (u32)strtoul(argv[2], NULL, 10) : 1;
+  for (int i = 0; i < n; i++) {
+    state = seed + (u32)i * 7919u;
+    a_case c = draw_case();
+    for (u32 g = 0; g < p.groups; g++) run_group(g, 32 * SX * SY);
+    bool right = true;
+    for (u32 b = 0; b < c.batches && right; b++)
+      for (u32 e = 0; e < p.m * p.n && right; e++) right = check_element(c, b, e / p.n, e % p.n);
+    if (right) continue;
+    n_failed++;
+    printf("FAIL case %d of seed %u: elements lie by %u, tile %u x %u, step %u, %u stages, ahead %u, transposed %u, type %u, "
+           "extra %u, even %u, %u x %u x %u, %u parts, %u batches\n",
+           i, seed, element_layout, BM, BN, BK, STAGES, AHEAD, TRANS, TY, EXTRA, EVEN, p.m, p.n, p.k, c.splits, c.batches);
+  }
+  printf("%d passed, %d failed, 0 skipped\n", n - n_failed, n_failed);
+  return n_failed > 0;
+}
