@@ -782,7 +782,10 @@ typedef enum rlx_switch {
   RLX_SWITCH_NO_IN_PLACE = 32, /* no result overwrites an input */
   RLX_SWITCH_NO_CONCAT = 64,   /* parts of a concat are not computed in place */
   RLX_SWITCH_NO_REORDER = 128, /* keep the graph's own order */
-  RLX_SWITCH_NO_SEARCH = 256   /* greedy placement only */
+  RLX_SWITCH_NO_SEARCH = 256,  /* greedy placement only */
+  /* Allow f32 activations that are multiplied with f16 weights on a GPU's matrix units to be rounded to f16, each row
+   * with a scale of its own: half of the products, and 11 bits of each activation instead of 22. */
+  RLX_SWITCH_FAST_F16 = 512
 } rlx_switch;
 
 typedef struct rlx_optimize_options {

@@ -279,6 +279,8 @@ typedef struct cli_engine_options {
 #define CLI_SWITCH_EXACT(o) CLI_SWITCH_OF(o, EXACT, "--exact", "block-type weights: keep activations f32")
 #define CLI_SWITCH_FAST_CONV(o) \
   CLI_SWITCH_OF(o, FAST_CONV, "--fast-conv", "3x3 convolutions by tiles: more memory, less accurate")
+#define CLI_SWITCH_FAST_F16(o) \
+  CLI_SWITCH_OF(o, FAST_F16, "--fast-f16", "f16 weights on matrix units: activations are rounded to f16")
 #define CLI_SWITCH_NO_HOST(o) \
   CLI_SWITCH_OF(o, FORBID_HOST, "--no-host", "fail if the device cannot run every node itself")
 #define CLI_SWITCHES_PLAN(o) \
@@ -288,7 +290,7 @@ typedef struct cli_engine_options {
   CLI_SWITCH_OF(o, NO_SEARCH, "--no-search", "greedy placement only (with --csv too)")
 #define CLI_ENGINE_OPTIONS(o)                                                 \
   {"--without", "LIST", "passes to leave out", CLI_TEXT, &(o).without, 0, 0}, \
-  CLI_SWITCH_EXACT(o), CLI_SWITCH_FAST_CONV(o), CLI_SWITCH_NO_HOST(o)
+  CLI_SWITCH_EXACT(o), CLI_SWITCH_FAST_CONV(o), CLI_SWITCH_FAST_F16(o), CLI_SWITCH_NO_HOST(o)
 /* clang-format on */
 
 typedef struct cli_engine {

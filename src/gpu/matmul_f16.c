@@ -4,7 +4,7 @@
  * the rounding residues (kernels/quant_f16.k). That keeps 22 bits of each element, and products of f16 are exact in
  * f32. The two rows form a batch of two products with the same b. The second pass of split-K, which adds parts anyway,
  * adds the two results and divides by the scale. This takes twice the products of plain f16, at about eight times the
- * rate of f32.
+ * rate of f32. With RLX_SWITCH_FAST_F16 there is only the first row.
  *
  * Not used with `exact`: an infinite element of b times a residue of 0 is NaN, where f32 gives infinity. */
 #include "gpu/matmul_plan.h"
@@ -19,7 +19,7 @@ bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p) {
 
 product_f16 gpu_product_to_f16(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order) {
   uint32_t rows = order == PRODUCT_BY_ROWS ? p->m : gpu_ceil_div(p->m, 8) * 8;
-  product_f16 h = {.a = gpu_work(l, (uint64_t)rows * p->k * (with_rest ? 4 : 2))};
+  product_f16 h = {.n_rows = with_rest ? 2 : 1, .a = gpu_work(l, (uint64_t)rows * p->k * (with_rest ? 4 : 2))};
   h.scales = gpu_work(l, (uint64_t)p->m * 4);
   gpu_params_quant_f16 params = {.k = p->k, .rest = rows * (p->k / 8)};
   gpu_constants_quant_f16 c = {
@@ -43,10 +43,10 @@ void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16
                       .a = a->a,
                       .b = p->b};
   product_choice choice;
-  gpu_product_axis(&both, 2, p->m * p->k, 0);
-  if (!gpu_product_choose(l->caps, &both, p->m, 2, &choice)) {
+  gpu_product_axis(&both, a->n_rows, p->m * p->k, 0);
+  if (!gpu_product_choose(l->caps, &both, p->m, a->n_rows, &choice)) {
     gpu_refuse(l, gpu_no_tile);
     return;
   }
-  gpu_product_sum_scaled(l, p, gpu_product_parts(l, &both, &choice), 2 * choice.splits, a->scales);
+  gpu_product_sum_scaled(l, p, gpu_product_parts(l, &both, &choice), a->n_rows * choice.splits, a->scales);
 }

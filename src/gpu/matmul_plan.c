@@ -73,6 +73,7 @@ product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_
 
 const char gpu_no_tile[] = "no tile of a matrix product fits the device";
 
+static bool is_fast(const gpu_lowering *l) { return l->switches & RLX_SWITCH_FAST_F16; }
 static bool is_empty(const gpu_product *p) { return p->m == 0 || p->n == 0 || gpu_product_batches(p) == 0; }
 
 /* [m, k] x [k, 1] equals [1, k] x [m, k]^T, and the result has the same layout. */
@@ -94,7 +95,7 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   if (is_narrow) gpu_product_narrow(l, &p, NULL);
   else if (is_skinny) gpu_product_skinny(l, &p, NULL, NULL);
   else if (gpu_product_takes_f16(l, &p)) {
-    product_f16 a = gpu_product_to_f16(l, &p, true, PRODUCT_BY_ROWS);
+    product_f16 a = gpu_product_to_f16(l, &p, !is_fast(l), PRODUCT_BY_ROWS);
     gpu_product_of_f16(l, &p, &a);
   } else if (gpu_product_choose(l->caps, &p, p.m, gpu_product_batches(&p), &choice))
     gpu_product_in_tiles(l, &p, &choice, NULL);
@@ -118,7 +119,7 @@ void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up
   second.b = up, second.b_type = up_type;
   second.extra = GPU_EXTRA_GATE, second.extra_window = first.y, second.extra_type = RLX_F32;
   if (!is_skinny && gpu_product_takes_f16(l, &first) && gpu_product_takes_f16(l, &second)) {
-    product_f16 a = gpu_product_to_f16(l, &first, true, PRODUCT_BY_ROWS); /* shared by both */
+    product_f16 a = gpu_product_to_f16(l, &first, !is_fast(l), PRODUCT_BY_ROWS); /* shared by both */
     gpu_product_of_f16(l, &first, &a);
     gpu_product_of_f16(l, &second, &a);
     return;

@@ -114,6 +114,7 @@ gpu_window gpu_product_parts(gpu_lowering *l, const gpu_product *p, const produc
 /* ---- f32 times f16 on matrix units (matmul_f16.c) ---- */
 
 typedef struct product_f16 { /* each row of a as one or two rows of f16, and their scales */
+  uint32_t n_rows;           /* 1 or 2 */
   gpu_window a, scales;
 } product_f16;
 bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p);

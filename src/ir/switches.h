@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 
-enum { RLX_SWITCHES_KNOWN = 2 * RLX_SWITCH_NO_SEARCH - 1 }; /* up to the last one */
+enum { RLX_SWITCHES_KNOWN = 2 * RLX_SWITCH_FAST_F16 - 1 }; /* up to the last one */
 
 /* RLX_UNSUPPORTED if a bit is unknown. */
 static inline rlx_status rlx_switches_check(uint32_t switches) {

@@ -38,18 +38,16 @@ static const gpu_caps min = {.max_group = 128,
                              .device_class = GPU_SOFTWARE};
 
 /* Lowers once before layouts are decided, and once with the layouts it prefers. */
-static rlx_status lower_node(const gpu_caps *caps, const rlx_graph *g, rlx_node node, bool exact, size_t *native) {
+static rlx_status lower_node(const gpu_caps *caps, const rlx_graph *g, rlx_node node, uint32_t switches,
+                             size_t *native) {
   gpu_lowering l;
   uint32_t n = rlx_graph_at(g, node)->n_in, *layout = calloc((size_t)n + 1, sizeof *layout);
   if (!layout) return RLX_FAIL(RLX_NO_MEMORY, "layouts");
-  rlx_status s =
-    gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = node, .switches = exact ? RLX_SWITCH_EXACT : 0}, &l);
+  rlx_status s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = node, .switches = switches}, &l);
   for (uint32_t i = 0; i < n && i < RLX_OP_MAX_INPUTS; i++) layout[i] = l.claim.layout[i];
   gpu_lowering_deinit(&l);
   if (!s) {
-    s = gpu_lower(
-      caps, &(rlx_claim_query){.graph = g, .node = node, .layout = layout, .switches = exact ? RLX_SWITCH_EXACT : 0},
-      &l);
+    s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = node, .layout = layout, .switches = switches}, &l);
     *native += !s && l.claim.native;
     gpu_lowering_deinit(&l);
   }
@@ -60,10 +58,11 @@ static rlx_status lower_node(const gpu_caps *caps, const rlx_graph *g, rlx_node 
 static bool lower_case(const gpu_caps *caps, rlx_op op, const rlx_case *c, size_t *native) {
   rlx_case_built b;
   if (rlx_case_build(op, c, &b)) return false;
+  static const uint32_t switches[] = {0, RLX_SWITCH_EXACT, RLX_SWITCH_FAST_F16};
   rlx_status s = RLX_OK;
   for (rlx_node id = 1; id < rlx_graph_end(b.graph) && !s; id++)
-    for (int exact = 0; exact < 2 && !s; exact++)
-      if (gpu_lower_get(rlx_graph_at(b.graph, id)->op)) s = lower_node(caps, b.graph, id, exact, native);
+    for (int i = 0; i < 3 && !s; i++)
+      if (gpu_lower_get(rlx_graph_at(b.graph, id)->op)) s = lower_node(caps, b.graph, id, switches[i], native);
   if (s) printf("  %s/%s: %s\n", rlx_op_table_get(op)->name, c->name, rlx_message());
   rlx_case_deinit(&b);
   return !s;
@@ -185,6 +184,37 @@ TEST(attention_on_matrix_units) {
   gpu_caps chosen = large;
   chosen.choices.attention.no_coop = true;
   CHECK_EQ_STR(prefill(&chosen, "f16", 2048, 128), "attention4");
+}
+
+/* ---- f32 times f16 on matrix units ---- */
+
+/* The products that a lowering has: rows of x times columns, in all batches and parts of k. */
+static uint64_t products_of(uint32_t switches, uint32_t *rest) {
+  rlx_graph *g;
+  gpu_lowering l;
+  uint64_t cost = 0;
+  if (rlx_case_graph(
+        &(rlx_case){"product", "x: f32[512,1024]; param w: f16[2048,1024]", "matmul(%x, %w) {trans_b=true}"}, &g))
+    return 0;
+  rlx_status s =
+    gpu_lower(&large, &(rlx_claim_query){.graph = g, .node = g->outputs.v[0].node, .switches = switches}, &l);
+  for (size_t i = 0; i < l.dispatches.n && !s; i++) {
+    const gpu_dispatch *d = &l.dispatches.v[i];
+    if (strncmp(d->kernel->name, "matmul_coop", 11) == 0) cost += d->cost;
+    if (d->kernel == &gpu_kernel_quant_f16) *rest = d->constants[0];
+  }
+  gpu_lowering_deinit(&l);
+  rlx_graph_destroy(g);
+  return s ? 0 : cost;
+}
+
+TEST(activations_are_one_or_two_numbers) {
+  uint32_t rest = 9, fast_rest = 9, exact_rest = 9;
+  const uint64_t usual = products_of(0, &rest), fast = products_of(RLX_SWITCH_FAST_F16, &fast_rest);
+  CHECK(usual && fast && usual == 2 * fast);
+  CHECK(rest == 1 && fast_rest == 0);
+  CHECK_EQ_INT(products_of(RLX_SWITCH_EXACT | RLX_SWITCH_FAST_F16, &exact_rest), 0); /* in f32 */
+  CHECK_EQ_INT(exact_rest, 9);
 }
 
 /* A number left at 0 would divide by zero or disable a kernel. */
