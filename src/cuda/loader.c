@@ -2,16 +2,16 @@
  *
  * The driver has threads of its own and guarantees nothing to a forked child. So if the parent has started CUDA, a
  * child reports that there is none. A shared library that has started CUDA stays loaded after dlclose. */
-#define _GNU_SOURCE /* dladdr */
 #include "cuda/loader.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/library.h"
 #include "base/log.h"
+#include "base/process.h"
 
 enum {
   MIN_DRIVER = 11040, /* the first with cuGraphInstantiateWithFlags */
@@ -26,32 +26,11 @@ static cu_loader the_loader;
 static const cu_loader no_loader = {
   .why = "this process was forked from one that had started CUDA, which no driver promises "
          "to survive: exec, or fork before the first device is opened or listed"};
-static atomic_bool is_started, is_forked;
-
-static void in_child(void) {
-  if (atomic_load(&is_started)) atomic_store(&is_forked, true);
-}
-__attribute__((constructor)) static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, in_child); }
-
-/* Keeps the shared object with this function loaded; no effect in the program itself. */
-static void stay_loaded(void) {
-  Dl_info self;
-  if (dladdr(&the_loader, &self) && self.dli_fname) {
-    void *handle = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    if (handle) dlclose(handle);
-  }
-}
-
-/* Looks up a function by name; false if it is missing. memcpy, because ISO C has no cast for what dlsym returns. */
-static bool find(void *library, const char *name, void *function) {
-  void *p = dlsym(library, name);
-  memcpy(function, &p, sizeof p);
-  return p != NULL;
-}
+static atomic_uint started_by; /* the number of the process that loaded it, plus 1; 0: nobody */
 
 static void *open_first(const char *const *names, size_t n) {
   void *library = NULL;
-  for (size_t i = 0; i < n && !library; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+  for (size_t i = 0; i < n && !library; i++) library = rlx_library_open(names[i]);
   return library;
 }
 
@@ -64,9 +43,8 @@ static bool load_driver(cu_loader *l) {
     snprintf(l->why, sizeof l->why, "no CUDA here: libcuda.so.1, which NVIDIA's driver installs, was not found");
     return false;
   }
-  stay_loaded();
 #define CU_FUNCTION(name, symbol, args) \
-  if (!find(library, symbol, &l->driver.name)) missing = symbol;
+  if (!rlx_library_find(library, symbol, &l->driver.name)) missing = symbol;
 #include "cuda/functions.def"
 #undef CU_FUNCTION
   if (l->driver.DriverGetVersion && l->driver.DriverGetVersion(&l->driver_version)) l->driver_version = 0;
@@ -89,10 +67,10 @@ static bool load_compiler(cu_loader *l) {
   void *library = open_first(compilers, sizeof compilers / sizeof *compilers);
   int major = 0, minor = 0;
   bool all = library != NULL;
-#define NVRTC_FUNCTION(name, args) all = all && find(library, "nvrtc" #name, &l->compiler.name);
+#define NVRTC_FUNCTION(name, args) all = all && rlx_library_find(library, "nvrtc" #name, &l->compiler.name);
 #include "cuda/functions.def"
 #undef NVRTC_FUNCTION
-  all = all && find(library, "nvrtcGetErrorString", &l->compiler.GetErrorString);
+  all = all && rlx_library_find(library, "nvrtcGetErrorString", &l->compiler.GetErrorString);
   if (!all || l->compiler.Version(&major, &minor)) {
     snprintf(l->why, sizeof l->why, "CUDA's driver is there, but its run-time compiler, libnvrtc.so, %s",
              library ? "is too old: 11.1 is needed" : "was not found");
@@ -155,7 +133,7 @@ static bool probe(const cu_loader *l, int ordinal, cu_physical *p) {
 }
 
 static void load(void) {
-  atomic_store(&is_started, true);
+  atomic_store(&started_by, rlx_process_number() + 1);
   cu_loader *l = &the_loader;
   int n = 0;
   if (!load_driver(l) || !load_compiler(l)) return;
@@ -169,8 +147,9 @@ static void load(void) {
 
 const cu_loader *cu_loader_get(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (atomic_load_explicit(&is_forked, memory_order_relaxed)) return &no_loader;
-  rlx_log_hold(); /* a log callback may query devices */
+  const unsigned by = atomic_load(&started_by);
+  if (by && by != rlx_process_number() + 1) return &no_loader; /* of a forked child's parent */
+  rlx_log_hold();                                              /* a log callback may query devices */
   pthread_once(&once, load);
   rlx_log_release();
   return &the_loader;

@@ -1,22 +1,6 @@
-/* The Vulkan backend of a library built without Vulkan headers: no devices, and the reason. */
-#include "device/backend.h"
+/* The Vulkan backend of a library built without Vulkan headers. */
+#include "device/absent.h"
 
-static uint32_t count(const char **why) {
-  *why = "this library was built without Vulkan: its headers (libvulkan-dev) were not there, or RLX_VULKAN was off";
-  return 0;
-}
-
-static rlx_status describe(uint32_t index, rlx_device_info *out) {
-  (void)out;
-  return RLX_FAIL(RLX_NOT_FOUND, "vulkan device %u: this library was built without Vulkan", (unsigned)index);
-}
-
-static rlx_status open_device(uint32_t index, const rlx_open_options *options, rlx_device **out) {
-  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
-  (void)options;
-  *out = NULL;
-  return describe(index, &info);
-}
-
-/* Without devices no other function is called. */
-const rlx_backend rlx_backend_vulkan = {.name = "vulkan", .count = count, .describe = describe, .open = open_device};
+RLX_BACKEND_ABSENT(vulkan, "Vulkan",
+                   "this library was built without Vulkan: its headers (libvulkan-dev) were not there, or RLX_VULKAN "
+                   "was off");

@@ -6,16 +6,16 @@
  * Drivers have threads of their own and handlers that run at process exit, and they guarantee nothing to a forked
  * child. So if the parent has started Vulkan, a child reports that there is none. A shared library that has started
  * Vulkan stays loaded after dlclose, with its one instance, which is used again if the library is opened again. */
-#define _GNU_SOURCE /* dladdr */
 #include "vulkan/loader.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/library.h"
 #include "base/log.h"
+#include "base/process.h"
 
 static const struct library {
   const char *name;
@@ -43,37 +43,17 @@ static vk_loader the_loader;
 static const vk_loader no_loader = {
   .why = "this process was forked from one that had started Vulkan, which no driver promises "
          "to survive: exec, or fork before the first device is opened or listed"};
-static atomic_bool is_started, is_forked;
-
-static void in_child(void) {
-  if (atomic_load(&is_started)) atomic_store(&is_forked, true);
-}
-__attribute__((constructor)) static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, in_child); }
-
-/* Keeps the shared object with this function loaded; no effect in the program itself. */
-static void stay_loaded(void) {
-  Dl_info self;
-  if (dladdr(&the_loader, &self) && self.dli_fname) {
-    void *handle = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    if (handle) dlclose(handle);
-  }
-}
-
-/* Looks up a function by name; NULL if it is missing. memcpy, because ISO C has no cast for what dlsym returns. */
-static void find(void *library, const char *name, void *function) {
-  void *p = dlsym(library, name);
-  memcpy(function, &p, sizeof p);
-}
+static atomic_uint started_by; /* the number of the process that loaded it, plus 1; 0: nobody */
 
 /* ---- one library ---- */
 
 static PFN_vkGetInstanceProcAddr entry_of(void *library, bool is_driver) {
   PFN_vkGetInstanceProcAddr entry = NULL;
   negotiate_fn negotiate = NULL;
-  if (is_driver) find(library, "vk_icdNegotiateLoaderICDInterfaceVersion", &negotiate);
+  if (is_driver) rlx_library_find(library, "vk_icdNegotiateLoaderICDInterfaceVersion", &negotiate);
   uint32_t version = 5; /* any version works: only the entry point is used */
   if (negotiate && negotiate(&version) < 0) return NULL;
-  find(library, is_driver ? "vk_icdGetInstanceProcAddr" : "vkGetInstanceProcAddr", &entry);
+  rlx_library_find(library, is_driver ? "vk_icdGetInstanceProcAddr" : "vkGetInstanceProcAddr", &entry);
   return entry;
 }
 
@@ -139,9 +119,8 @@ static void list_devices(vk_loader *l, const char *library) {
 /* Tries one library; false leaves only `why` set. A library without devices stays loaded: not all drivers survive being
  * unloaded. */
 static bool try_library(vk_loader *l, const struct library *b) {
-  void *library = dlopen(b->name, RTLD_NOW | RTLD_LOCAL);
+  void *library = rlx_library_open(b->name);
   if (!library) return false;
-  stay_loaded();
   l->GetInstanceProcAddr = entry_of(library, b->is_driver);
   if (!l->GetInstanceProcAddr || !load_global(l))
     snprintf(l->why, sizeof l->why, "%s is there, but has no entry point of Vulkan", b->name);
@@ -153,7 +132,7 @@ static bool try_library(vk_loader *l, const struct library *b) {
 }
 
 static void load(void) {
-  atomic_store(&is_started, true);
+  atomic_store(&started_by, rlx_process_number() + 1);
   vk_loader *l = &the_loader;
   bool has_loader = false;
   char first_why[sizeof l->why] = "";
@@ -171,8 +150,9 @@ static void load(void) {
 
 const vk_loader *vk_loader_get(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (atomic_load_explicit(&is_forked, memory_order_relaxed)) return &no_loader;
-  rlx_log_hold(); /* a log callback may query devices */
+  const unsigned by = atomic_load(&started_by);
+  if (by && by != rlx_process_number() + 1) return &no_loader; /* of a forked child's parent */
+  rlx_log_hold();                                              /* a log callback may query devices */
   pthread_once(&once, load);
   rlx_log_release();
   return &the_loader;
