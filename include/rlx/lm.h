@@ -203,7 +203,8 @@ typedef struct rlx_lm_desc {
   uint32_t n_threads;
   uint32_t context;     /* tokens a sequence can hold; 0: the model's own, at most 4096 */
   uint32_t n_sequences; /* computed together in one step; 0: 1 */
-  uint32_t chunk;       /* prompt tokens computed together (prefill); 0: 512 */
+  /* Prompt tokens computed together (prefill), of one or several sequences; 0: 512, on a GPU 2048 of several. */
+  uint32_t chunk;
   rlx_lm_cache cache_type;
   uint32_t switches; /* rlx_switch */
   bool dry_run;      /* determine the memory needed; load nothing */
@@ -345,9 +346,9 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate_ids(rlx_lm *lm, const int32_t 
                                                       const rlx_lm_options *options, bool (*fn)(void *user, int32_t id),
                                                       void *user, rlx_lm_stats *stats);
 
-/* Several sequences in one step: prompts[i] continues sequence i, 0 < n <= n_sequences. fn receives the sequence of
- * each token and ends that sequence by returning false. `max_tokens` applies to each; stats.n_tokens counts all. No
- * `shift` here. */
+/* Several sequences in one step, prompts included: prompts[i] continues sequence i, 0 < n <= n_sequences. fn receives
+ * the sequence of each token and ends that sequence by returning false. `max_tokens` applies to each; stats.n_tokens
+ * counts all. No `shift` here. */
 typedef struct rlx_lm_prompt {
   const int32_t *ids;
   size_t n;

@@ -522,7 +522,7 @@ typedef enum rlx_depth_order {
 } rlx_depth_order; /* crd: PyTorch's pixel_shuffle */
 RLX_API rlx_node rlx_op_depth_to_space(rlx_graph *g, rlx_node x, int64_t block, rlx_depth_order mode);
 /* Writes rows into a state at index `at` of an axis. The result is the updated state, with which the next run
- * begins. */
+ * begins. Rows without the axes before that one are packed: each has a place of its own in `at`. */
 RLX_API rlx_node rlx_op_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at, int64_t axis);
 RLX_API rlx_node rlx_op_view_as_real(rlx_graph *g, rlx_node x);    /* c64 [..] as f32 [.., 2] */
 RLX_API rlx_node rlx_op_view_as_complex(rlx_graph *g, rlx_node x); /* f32 [.., 2] as c64 [..] */

@@ -317,6 +317,20 @@ static void update_lines(void *user, size_t begin, size_t end, unsigned thread) 
   }
 }
 
+/* The range counts packed rows. */
+static void update_packed_rows(void *user, size_t begin, size_t end, unsigned thread) {
+  const update_work *u = user;
+  (void)thread;
+  size_t n = u->state.inner, run = n * u->size;
+  for (size_t r = begin; r < end; r++) {
+    int64_t place = cpu_index_at(u->c->in[2], u->wide, r);
+    if (place < 0 || place >= (int64_t)(u->state.outer * u->state.n)) continue;
+    unsigned char *to = (unsigned char *)u->c->out + (size_t)place * run;
+    if (u->rounds) cpu_move(u->c->isa)->round(u->c->node->type.dtype, (const float *)u->c->in[1] + r * n, to, n);
+    else memcpy(to, (const unsigned char *)u->c->in[1] + r * run, run);
+  }
+}
+
 static bool claim_update(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   (void)isa, (void)q;
   c->in_place = 1;
@@ -327,20 +341,24 @@ static rlx_status run_update(const cpu_call *c) {
   int64_t axis = RLX_ATTRS(update, c)->axis;
   update_work u = {.c = c,
                    .state = rlx_lines_of(&cpu_in_type(c, 0)->shape, axis),
-                   .rows = rlx_lines_of(&cpu_in_type(c, 1)->shape, axis),
                    .size = rlx_dtype_size(c->node->type.dtype),
                    .positions = rlx_dims_count(&cpu_in_type(c, 2)->shape),
                    .wide = cpu_in_type(c, 2)->dtype == RLX_I64,
                    .rounds = cpu_in_type(c, 1)->dtype != c->node->type.dtype};
-  for (size_t p = 0; p < u.positions; p++) {
+  bool is_packed = rlx_update_is_packed(&cpu_in_type(c, 0)->shape, &cpu_in_type(c, 1)->shape);
+  if (!is_packed) u.rows = rlx_lines_of(&cpu_in_type(c, 1)->shape, axis);
+  for (size_t p = 0; p < u.positions && !is_packed; p++) {
     int64_t first = cpu_index_at(c->in[2], u.wide, p);
     if (first < 0 || first > (int64_t)(u.state.n - u.rows.n))
       return RLX_FAIL(RLX_INVALID, "%zu rows at position %lld do not fit in %zu", u.rows.n, (long long)first,
                       u.state.n);
   }
   cpu_move_bytes(c->pool, c->in[0], c->out, rlx_dims_count(&c->node->type.shape) * u.size);
-  size_t run = u.rows.n * u.rows.inner;
-  if (run) cpu_parallel(c->pool, u.state.outer, cpu_grain(u.state.outer, row_cost(run * u.size)), update_lines, &u);
+  size_t run = is_packed ? u.state.inner : u.rows.n * u.rows.inner;
+  if (run && is_packed)
+    cpu_parallel(c->pool, u.positions, cpu_grain(u.positions, row_cost(run * u.size)), update_packed_rows, &u);
+  else if (run)
+    cpu_parallel(c->pool, u.state.outer, cpu_grain(u.state.outer, row_cost(run * u.size)), update_lines, &u);
   return RLX_OK;
 }
 

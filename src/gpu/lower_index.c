@@ -115,11 +115,40 @@ static void round_rows(gpu_lowering *l, rows *r) {
   }
 }
 
+/* Packed rows are rows of a result whose rows all begin at 0, each with a position. Two of them may share a word if
+ * they are not whole words, and then the kernel could not tell which writes it. */
+static void lower_packed_update(gpu_lowering *l, int64_t axis) {
+  const rlx_type *at = gpu_in_type(l, 2);
+  rlx_lines state = rlx_lines_of(&gpu_in_type(l, 0)->shape, axis);
+  uint64_t row = state.inner, places = state.outer * state.n;
+  if (places == 0) return;
+  rows r = {.rows = gpu_count(at),
+            .inner = row,
+            .limit = places - 1,
+            .per = 1,
+            .at = gpu_in(l, 2),
+            .at_type = at->dtype,
+            .n = 1,
+            .run = {row},
+            .part = {gpu_in(l, 1)},
+            .log = gpu_unit_log(element_bytes(l), &row, 1)};
+  if (r.log < 2) {
+    gpu_refuse(l, "an update of packed rows that are not whole words");
+    return;
+  }
+  if (gpu_in_type(l, 1)->dtype != gpu_out_type(l)->dtype) round_rows(l, &r);
+  emit_rows(l, &r);
+}
+
 /* The result aliases the state: the planner always places an update in place. */
 void gpu_lower_update(gpu_lowering *l) {
   int64_t axis = RLX_ATTRS(update, l->node)->axis;
   gpu_in_place(l, 0);
   if (gpu_count(gpu_in_type(l, 1)) == 0) return;
+  if (rlx_update_is_packed(&gpu_in_type(l, 0)->shape, &gpu_in_type(l, 1)->shape)) {
+    lower_packed_update(l, axis);
+    return;
+  }
   const rlx_type *at = gpu_in_type(l, 2);
   rlx_lines state = rlx_lines_of(&gpu_in_type(l, 0)->shape, axis), new = rlx_lines_of(&gpu_in_type(l, 1)->shape, axis);
   uint64_t positions = gpu_count(at), numbers[] = {new.n *new.inner, state.inner};

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "ir/infer.h"
+#include "ir/walk.h"
 
 /* Appends axes from..to-1 of x to a shape; false if the rank would exceed the limit. */
 static bool append_axes(rlx_dims *shape, const rlx_dims *x, int from, int to) {
@@ -146,8 +147,16 @@ rlx_status rlx_shape_range(rlx_infer *c) {
 
 rlx_status rlx_shape_update(rlx_infer *c) {
   int axis;
-  RLX_TRY(rlx_axis_resolve(RLX_ATTRS(update, c)->axis, rlx_infer_shape(c, 0)->n, "axis", &axis));
-  return rlx_expect_rows_of_state(c, axis);
+  const rlx_dims *state = rlx_infer_shape(c, 0), *rows = rlx_infer_shape(c, 1);
+  RLX_TRY(rlx_axis_resolve(RLX_ATTRS(update, c)->axis, state->n, "axis", &axis));
+  if (!rlx_update_is_packed(state, rows)) return rlx_expect_rows_of_state(c, axis);
+  rlx_dims want = {.n = state->n - axis};
+  for (int i = 0; i < want.n; i++) want.v[i] = i ? state->v[axis + i] : rows->v[0];
+  RLX_TRY(rlx_expect_shape(c, 1, want));
+  RLX_TRY(rlx_expect_shape(c, 2, RLX_DIMS(rows->v[0])));
+  c->out.dtype = rlx_infer_in(c, 0)->dtype;
+  c->out.shape = *state;
+  return RLX_OK;
 }
 
 rlx_status rlx_expect_rows_of_state(rlx_infer *c, int axis) {

@@ -27,6 +27,8 @@ rlx_lines rlx_lines_of(const rlx_dims *shape, int64_t axis); /* axis may be nega
 static inline size_t rlx_line_start(rlx_lines l, size_t line) {
   return line / l.inner * l.n * l.inner + line % l.inner;
 }
+/* The forms of update: packed rows leave out the axes before the one that is indexed, and have a place each. */
+static inline bool rlx_update_is_packed(const rlx_dims *state, const rlx_dims *rows) { return rows->n < state->n; }
 /* An index read from a tensor, negative counting from the end; fails when outside -n .. n-1 (message names `what`). */
 rlx_status rlx_index_resolve(const char *what, int64_t index, int64_t n, size_t *out);
 

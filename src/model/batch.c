@@ -1,7 +1,7 @@
 /* Batched generation: one decode step advances several sequences of different lengths, so weights are read once per
  * step for all of them.
  *
- * Prompts are prefilled one after the other. A sequence that has ended, or that the caller did not request, keeps
+ * Prompts are prefilled together (pack.c). A sequence that has ended, or that the caller did not request, keeps
  * its row of the step. It gets an arbitrary token at the position after its own last one, which attention never
  * reads and the next real token overwrites. While all sequences run, tokens are drawn in spans (generate.c). A
  * sequence that ends within a span ignores the rest of it. */
@@ -33,10 +33,10 @@ static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
     if (!q->ids.n) return RLX_FAIL(RLX_INVALID, "sequence %u has no tokens to continue", (unsigned)sequence);
     lm_rewind(lm, sequence, (uint32_t)q->ids.n - 1);
     b->stats->n_prompt_tokens += (uint32_t)q->ids.n - q->done;
-    RLX_TRY(lm_catch_up(lm, sequence, 1, b->options->cancel, user));
     b->left[i] = b->options->max_tokens ? b->options->max_tokens : UINT32_MAX;
   }
   b->running = b->n;
+  RLX_TRY(lm_catch_up_all(lm, (uint32_t)b->n, b->options->cancel, user));
   RLX_TRY(lm_release(lm));
   for (uint32_t i = 0; i < lm->n_sequences; i++)
     RLX_TRY(lm_write_seen(lm, b->program, i, i < b->n ? &lm->sequences[i] : NULL));

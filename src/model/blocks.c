@@ -98,8 +98,23 @@ static rlx_node lock(lm_build *b, rlx_node x, bool is_local) {
 static rlx_node write_cache(lm_build *b, const char *kind, uint32_t layer, rlx_node rows) {
   char name[32];
   snprintf(name, sizeof name, "%s.%u", kind, (unsigned)layer);
-  rlx_dims shape = RLX_DIMS(b->sequences, b->d->context, b->c->kv_heads, b->c->head);
-  return rlx_op_update(b->g, rlx_op_state(b->g, name, b->d->cache, shape), rows, b->position, 1);
+  rlx_dims shape = RLX_DIMS(b->d->sequences, b->d->context, b->c->kv_heads, b->c->head);
+  if (b->places) rows = rlx_op_reshape(b->g, rows, RLX_DIMS(b->tokens, b->c->kv_heads, b->c->head));
+  return rlx_op_update(b->g, rlx_op_state(b->g, name, b->d->cache, shape), rows, b->places ? b->places : b->position,
+                       1);
+}
+
+/* Attention is the one part of a packed graph that knows sequences: queries [1, T, ..] are placed in the slots of
+ * theirs, [B, slots, ..], and the answers taken back. A slot without a token computes what nobody reads. */
+static rlx_node to_slots(lm_build *b, rlx_node q) {
+  int64_t width = b->c->heads * b->c->head, n_seq = b->d->sequences, slots = b->d->slots;
+  q = rlx_op_gather(b->g, rlx_op_reshape(b->g, q, RLX_DIMS(b->tokens, width)), b->queries, 0);
+  return rlx_op_reshape(b->g, q, RLX_DIMS(n_seq, slots, b->c->heads, b->c->head));
+}
+
+static rlx_node from_slots(lm_build *b, rlx_node y) {
+  rlx_dims all = RLX_DIMS((int64_t)b->d->sequences * b->d->slots, b->c->heads * b->c->head);
+  return rlx_op_gather(b->g, rlx_op_reshape(b->g, y, all), b->answers, 0);
 }
 
 static rlx_node join_heads(lm_build *b, rlx_node y) {
@@ -118,7 +133,8 @@ rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node
   if (how.causal) how.kv_offset = b->position;
   k = write_cache(b, "k", layer, k);
   v = write_cache(b, "v", layer, v);
-  return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
+  if (!b->queries) return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
+  return join_heads(b, from_slots(b, rlx_op_attention(b->g, to_slots(b, q), k, v, &how)));
 }
 
 typedef struct qkv {

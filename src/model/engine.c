@@ -15,14 +15,14 @@
 
 /* Reading back after each token costs a device round trip; a span of 8 hides 7/8 of that. */
 enum { GPU_AHEAD = 8 };
-enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MAX_SEQUENCES = 256, MAX_CHUNK = 4096 };
+enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, GPU_PACK = 2048, MAX_CHUNK = 4096 };
 
 /* ---- Programs ---- */
 
 static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
   return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
          a->result == b->result && a->is_drawn == b->is_drawn && a->max_k == b->max_k &&
-         a->is_penalised == b->is_penalised;
+         a->is_penalised == b->is_penalised && a->slots == b->slots;
 }
 
 static void program_destroy(lm_program *p) {
@@ -31,12 +31,27 @@ static void program_destroy(lm_program *p) {
   rlx_mem_free(p->tokens);
   rlx_mem_free(p->position);
   rlx_mem_free(p->length);
+  rlx_mem_free(p->positions);
+  rlx_mem_free(p->places);
+  rlx_mem_free(p->queries);
+  rlx_mem_free(p->answers);
   rlx_mem_free(p);
+}
+
+static rlx_status make_packed_buffers(lm_program *p) {
+  size_t n = p->desc.tokens, n_slots = (size_t)p->desc.sequences * p->desc.slots;
+  p->positions = rlx_mem_calloc(n, sizeof *p->positions);
+  p->places = rlx_mem_calloc(n, sizeof *p->places);
+  p->queries = rlx_mem_calloc(n_slots, sizeof *p->queries);
+  p->answers = rlx_mem_calloc(n, sizeof *p->answers);
+  bool is_whole = p->positions && p->places && p->queries && p->answers;
+  return is_whole ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the inputs of a program for %zu tokens", n);
 }
 
 /* Inputs written at every run get fixed buffers, so a run does not allocate. */
 static rlx_status make_buffers(lm_program *p) {
-  size_t n_seq = p->desc.sequences, n = n_seq * p->desc.tokens;
+  size_t n_seq = p->desc.sequences, n = (p->desc.slots ? 1 : n_seq) * p->desc.tokens;
+  if (p->desc.slots) RLX_TRY(make_packed_buffers(p));
   p->tokens = rlx_mem_calloc(n, sizeof *p->tokens);
   p->position = rlx_mem_calloc(n_seq, sizeof *p->position);
   if (p->desc.tokens > 1) p->length = rlx_mem_calloc(n_seq, sizeof *p->length);
@@ -131,16 +146,27 @@ void lm_programs_release(rlx_lm *lm) {
   rlx_cache_trim(cache);
 }
 
+static rlx_status write_ints(lm_program *p, const char *name, int32_t *v, rlx_dims shape) {
+  size_t n = 1;
+  for (int i = 0; i < shape.n; i++) n *= (size_t)shape.v[i];
+  return rlx_executable_write(p->executable, name, &(rlx_tensor){RLX_I32, shape, {v}, n * sizeof *v});
+}
+
+static rlx_status write_packed(lm_program *p) {
+  int64_t n = p->desc.tokens;
+  RLX_TRY(write_ints(p, "positions", p->positions, RLX_DIMS(1, n)));
+  RLX_TRY(write_ints(p, "places", p->places, RLX_DIMS(n)));
+  RLX_TRY(write_ints(p, "queries", p->queries, RLX_DIMS(p->desc.sequences, p->desc.slots)));
+  return write_ints(p, "answers", p->answers, RLX_DIMS(n));
+}
+
 rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
   int64_t n_seq = p->desc.sequences;
   rlx_executable *e = p->executable;
-  rlx_tensor tokens = {RLX_I32, {.v = {n_seq, p->desc.tokens}, .n = 2}, {p->tokens}, 0};
-  rlx_tensor row = {RLX_I32, {.v = {n_seq}, .n = 1}, {p->position}, (size_t)n_seq * sizeof *p->position};
-  tokens.bytes = row.bytes * p->desc.tokens;
-  RLX_TRY(rlx_executable_write(e, "tokens", &tokens));
-  if (!lm_model_facts(lm->model)->is_encoder) RLX_TRY(rlx_executable_write(e, "position", &row));
-  row.data = p->length;
-  if (p->length) RLX_TRY(rlx_executable_write(e, "length", &row));
+  RLX_TRY(write_ints(p, "tokens", p->tokens, RLX_DIMS(p->desc.slots ? 1 : n_seq, p->desc.tokens)));
+  if (p->desc.slots) RLX_TRY(write_packed(p));
+  if (!lm_model_facts(lm->model)->is_encoder) RLX_TRY(write_ints(p, "position", p->position, RLX_DIMS(n_seq)));
+  if (p->length) RLX_TRY(write_ints(p, "length", p->length, RLX_DIMS(n_seq)));
   if (p->desc.is_penalised) {
     RLX_TRY(rlx_executable_write(e, "penalty", &(rlx_tensor){RLX_F32, {.n = 0}, {&p->penalty}, sizeof p->penalty}));
     rlx_tensor window = {RLX_F32, {.n = 0}, {&p->penalty_window}, sizeof p->penalty_window};
@@ -184,6 +210,7 @@ static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
   RLX_TRY(rlx_session_device(lm->session, &info));
   lm->is_gpu = info.kind == RLX_DEVICE_DISCRETE || info.kind == RLX_DEVICE_INTEGRATED;
   lm->ahead = lm->is_gpu ? GPU_AHEAD : 1;
+  lm->pack = lm_pack_size(lm, d->chunk ? d->chunk : lm->is_gpu ? GPU_PACK : DEFAULT_CHUNK);
   RLX_TRY(rlx_scratch_create(lm->session->blocks, &lm->scratch));
   RLX_TRY(rlx_weights_create(lm->session, &lm->weights));
   RLX_TRY(rlx_states_create(lm->session, &lm->states));
@@ -198,8 +225,8 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
                     (int)d->cache_type, (int)RLX_LM_CACHE_F16, (int)RLX_LM_CACHE_F32);
   if (d->context > (1u << 24))
     return RLX_FAIL(RLX_INVALID, "a context of %u tokens: at most 2^24", (unsigned)d->context);
-  if (d->n_sequences > MAX_SEQUENCES)
-    return RLX_FAIL(RLX_INVALID, "%u sequences at once: at most %d", (unsigned)d->n_sequences, (int)MAX_SEQUENCES);
+  if (d->n_sequences > LM_MAX_SEQUENCES)
+    return RLX_FAIL(RLX_INVALID, "%u sequences at once: at most %d", (unsigned)d->n_sequences, (int)LM_MAX_SEQUENCES);
   if (d->chunk > MAX_CHUNK)
     return RLX_FAIL(RLX_INVALID, "chunks of %u tokens: at most %d", (unsigned)d->chunk, (int)MAX_CHUNK);
   uint32_t own = facts->context ? facts->context : DEFAULT_CONTEXT;
@@ -221,6 +248,18 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
   return lm->sequences ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "%u sequences", (unsigned)lm->n_sequences);
 }
 
+/* The largest packed program that memory allows. A model can do without any, so a lack of memory here is no failure. */
+static rlx_status first_packed(rlx_lm *lm) {
+  while (lm->pack) {
+    lm_graph_desc d = lm_pack_desc(lm, lm->pack);
+    lm_program *p;
+    rlx_status s = lm_program_get(lm, &d, &p);
+    if (s != RLX_LIMIT && s != RLX_NO_MEMORY) return s;
+    lm->pack = lm->pack / 4 >= LM_MIN_CHUNK ? lm->pack / 4 : 0;
+  }
+  return RLX_OK;
+}
+
 /* The programs that every use needs. They are compiled before the weights load, so weights are packed in the layouts
  * they prefer. */
 static rlx_status first_programs(rlx_lm *lm) {
@@ -232,7 +271,7 @@ static rlx_status first_programs(rlx_lm *lm) {
     RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = lm->chunk, .result = LM_NONE}, &p));
   if (lm->n_sequences > 1)
     RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = lm->n_sequences, .tokens = 1, .result = LM_TOKEN}, &p));
-  return RLX_OK;
+  return first_packed(lm);
 }
 
 static rlx_status load(rlx_lm *lm, const rlx_lm_desc *d) {

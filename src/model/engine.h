@@ -1,10 +1,11 @@
-/* A language model on a device: the types and functions that engine.c, sequence.c, generate.c, batch.c, reply.c,
- * embed.c, save.c and finite.c share.
+/* A language model on a device: the types and functions that engine.c, sequence.c, pack.c, generate.c, batch.c,
+ * reply.c, embed.c, save.c and finite.c share.
  *
  * All programs (compiled graphs) of a model share its weights and states. There is one per number of tokens and kind
  * of result, compiled when first needed and kept in the session's program cache:
  *   prefill: programs of 512, 128, 32 and 8 tokens that only fill the KV cache. They have no logits, so most of the
  *   last layer is not computed.
+ *   packed prefill: the same for tokens of several sequences (pack.c).
  *   decode: a program of one token that samples the next one. The last prompt token goes through it as well. It feeds
  *   itself on the device: output `token` into input `tokens`, `next` into `position`. */
 #ifndef RLX_MODEL_ENGINE_H
@@ -19,6 +20,7 @@
 
 #define LM_NO_SEQUENCE UINT32_MAX
 enum { LM_MAX_SPAN = 64 }; /* max tokens per span */
+enum { LM_MAX_SEQUENCES = 256, LM_MIN_CHUNK = 8 };
 
 typedef struct lm_program {
   lm_graph_desc desc;
@@ -26,7 +28,8 @@ typedef struct lm_program {
   rlx_lm *lm;
   bool is_used; /* by the call that holds the lock */
   rlx_executable *executable;
-  int32_t *tokens, *position, *length; /* inputs: [B, T], [B], [B] (NULL where T is 1) */
+  int32_t *tokens, *position, *length;             /* inputs: [B, T], [B], [B] (NULL where T is 1) */
+  int32_t *positions, *places, *queries, *answers; /* inputs of a packed program: model.h; else NULL */
   int32_t draw;
   float
     sampling[RLX_SAMPLING_COUNT]; /* temperature, top_k, top_p, min_p: inputs, so that no setting needs a compilation */
@@ -51,6 +54,7 @@ struct rlx_lm {
   bool is_dry, is_gpu;
   rlx_dtype cache;
   uint32_t context, chunk, n_sequences;
+  uint32_t pack;  /* max tokens of a packed program; 0: prompts are computed one after the other */
   uint32_t ahead; /* tokens per span if the caller sets none */
   rlx_weights *weights;
   rlx_states *states; /* of one sequence: `holder` */
@@ -90,6 +94,11 @@ rlx_status lm_check_sequence(const rlx_lm *lm, const char *what, uint32_t sequen
 rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n);
 /* Prefills until at most `left` tokens of the sequence are not in the states. */
 rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_fn cancel, void *user);
+/* pack.c: the same with one token left for the sequences 0 .. n - 1, several of them per program. */
+rlx_status lm_catch_up_all(rlx_lm *lm, uint32_t n, rlx_cancel_fn cancel, void *user);
+/* Max tokens of a packed program for this model (0: none); the description of one for so many tokens. */
+uint32_t lm_pack_size(const rlx_lm *lm, uint32_t wanted);
+lm_graph_desc lm_pack_desc(const rlx_lm *lm, uint32_t tokens);
 /* Writes (and runs) the next n tokens of the held sequence through the program of `size` tokens for this result. */
 rlx_status lm_write_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out);
 rlx_status lm_run_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out);

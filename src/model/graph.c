@@ -10,9 +10,17 @@
 #include "model/family.h"
 #include "model/names.h"
 
+static void make_packed_inputs(lm_build *b) {
+  rlx_dims rows = RLX_DIMS(b->tokens);
+  b->positions = rlx_op_input(b->g, "positions", RLX_I32, RLX_DIMS(1, b->tokens));
+  b->places = rlx_op_input(b->g, "places", RLX_I32, rows);
+  b->queries = rlx_op_input(b->g, "queries", RLX_I32, RLX_DIMS(b->d->sequences, b->d->slots));
+  b->answers = rlx_op_input(b->g, "answers", RLX_I32, rows);
+}
+
 static void make_inputs(lm_build *b) {
   rlx_graph *g = b->g;
-  rlx_dims each = RLX_DIMS(b->sequences);
+  rlx_dims each = RLX_DIMS(b->d->sequences);
   b->ids = rlx_op_input(g, "tokens", RLX_I32, RLX_DIMS(b->sequences, b->tokens));
   bool is_encoder = b->c->family->is_encoder;
   if (b->tokens > 1) b->length = rlx_op_input(g, "length", RLX_I32, each);
@@ -22,8 +30,12 @@ static void make_inputs(lm_build *b) {
   }
   b->position = rlx_op_input(g, "position", RLX_I32, each);
   b->seen = rlx_op_add(g, b->position, b->length ? b->length : lm_i32(b, 1));
-  b->positions = rlx_op_reshape(g, b->position, RLX_DIMS(b->sequences, 1));
-  if (b->tokens > 1) b->positions = rlx_op_add(g, b->positions, rlx_op_range(g, 0, 1, b->tokens, RLX_I32));
+  if (b->d->slots) {
+    make_packed_inputs(b);
+  } else {
+    b->positions = rlx_op_reshape(g, b->position, RLX_DIMS(b->sequences, 1));
+    if (b->tokens > 1) b->positions = rlx_op_add(g, b->positions, rlx_op_range(g, 0, 1, b->tokens, RLX_I32));
+  }
   b->factors = lm_weight_node(b, "rope_freqs.weight", 0);
   if (!b->factors && b->c->rope_factors)
     b->factors = rlx_op_constant(g, RLX_F32, RLX_DIMS(b->c->rotated / 2), b->c->rope_factors,
@@ -101,13 +113,24 @@ static void make_result(lm_build *b, rlx_node x) {
   }
 }
 
+static rlx_status check_packed(const lm_model *m, const lm_graph_desc *d) {
+  if (m->facts.is_recurrent || d->result != LM_NONE)
+    return RLX_FAIL(RLX_UNSUPPORTED, "family %s: a packed graph fills caches of keys and values, and has no result",
+                    m->facts.family);
+  if (d->tokens < 2 || d->slots > INT32_MAX / d->sequences || d->context > INT32_MAX / d->sequences)
+    return RLX_FAIL(RLX_INVALID, "%u tokens of %u sequences packed, %u of each, with a context of %u",
+                    (unsigned)d->tokens, (unsigned)d->sequences, (unsigned)d->slots, (unsigned)d->context);
+  return RLX_OK;
+}
+
 static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
   if (d->sequences < 1 || d->tokens < 1 || d->sequences > INT32_MAX / d->tokens)
     return RLX_FAIL(RLX_INVALID, "a graph of %u sequences by %u tokens", (unsigned)d->sequences, (unsigned)d->tokens);
   if (m->facts.is_encoder != (d->result == LM_EMBEDDING))
     return RLX_FAIL(RLX_UNSUPPORTED, "family %s %s", m->facts.family,
                     m->facts.is_encoder ? "embeds texts; it cannot generate" : "generates text; it cannot embed");
-  if (!m->facts.is_encoder && (d->context < d->tokens || d->context > INT32_MAX))
+  if (d->slots) RLX_TRY(check_packed(m, d));
+  if (!m->facts.is_encoder && !d->slots && (d->context < d->tokens || d->context > INT32_MAX))
     return RLX_FAIL(RLX_INVALID, "a context of %u has no room for %u tokens", (unsigned)d->context,
                     (unsigned)d->tokens);
   if (d->cache != RLX_F32 && d->cache != RLX_F16)
@@ -128,7 +151,8 @@ rlx_status lm_graph_build(const lm_model *m, const lm_graph_desc *d, rlx_graph *
   RLX_TRY(check_desc(m, d));
   rlx_graph *g;
   RLX_TRY(rlx_graph_create(&g));
-  lm_build b = {.m = m, .c = &m->config, .d = d, .g = g, .sequences = d->sequences, .tokens = d->tokens};
+  lm_build b = {.m = m, .c = &m->config, .d = d, .g = g, .tokens = d->tokens};
+  b.sequences = d->slots ? 1 : d->sequences;
   build_all(&b);
   rlx_status s = b.status ? b.status : rlx_graph_finish(g);
   if (s) {

@@ -14,15 +14,16 @@ typedef struct lm_build {
   const lm_config *c;
   const lm_graph_desc *d;
   rlx_graph *g;
-  int64_t sequences, tokens; /* B, T; T becomes 1 once only the last rows are left */
-  rlx_node ids;              /* i32 [B, T] */
-  rlx_node position;         /* i32 [B]; none in an encoder */
-  rlx_node length;           /* i32 [B]; none where T is 1 */
-  rlx_node positions;        /* i32 [B, T]: of each token */
-  rlx_node seen;             /* i32 [B]: length of the sequence after this step */
-  rlx_node factors;          /* rope factors, or none */
-  rlx_node last_seen;        /* state of the repetition penalty, or none: penalty.c */
-  rlx_status status;         /* errors outside the graph builder: a family uses a weight that the model does not have */
+  int64_t sequences, tokens;         /* B, T; T becomes 1 once only the last rows are left; in a packed graph B is 1 */
+  rlx_node ids;                      /* i32 [B, T] */
+  rlx_node position;                 /* i32 [B]; none in an encoder */
+  rlx_node length;                   /* i32 [B]; none where T is 1 */
+  rlx_node positions;                /* i32 [B, T]: of each token */
+  rlx_node seen;                     /* i32 [B]: length of the sequence after this step */
+  rlx_node places, queries, answers; /* of a packed graph: model.h */
+  rlx_node factors;                  /* rope factors, or none */
+  rlx_node last_seen;                /* state of the repetition penalty, or none: penalty.c */
+  rlx_status status; /* errors outside the graph builder: a family uses a weight that the model does not have */
 } lm_build;
 
 /* A weight of the model; RLX_NONE if there is none of that name. '%' in a name is the layer. */

@@ -48,9 +48,20 @@ rlx_status lm_model_read(const lm_model *m, size_t i, void *data);
  *          sampling  f32 [4]      if is_drawn: temperature, top_k, top_p, min_p
  *          penalty   f32 scalar   if is_penalised: the repetition penalty
  *          penalty_window  f32 scalar   if is_penalised: the number of last tokens it applies to
- * States   k.N, v.N  [B, context, kv heads, head]   (recurrent families: conv.N, ssm.N) Outputs  see lm_result;
- * except for encoders also next i32 [B]: position + length Rows past `length` are written into the states but masked
- * for all valid tokens, and the next tokens overwrite them. So the context must have room for them. */
+ * States   k.N, v.N  [B, context, kv heads, head]   (recurrent families: conv.N, ssm.N)
+ * Outputs  see lm_result; except for encoders also next i32 [B]: position + length
+ * Rows past `length` are written into the states but masked for all valid tokens, and the next tokens overwrite them.
+ * So the context must have room for them.
+ *
+ * A packed graph (slots > 0) computes T tokens of all sequences together, in any shares of up to `slots` tokens each:
+ *          tokens    i32 [1, T]      in any order; unused rows are any token
+ *          positions i32 [1, T]      of each token in its sequence
+ *          places    i32 [T]         row of the states for its keys and values: sequence * context + position; -1: none
+ *          queries   i32 [B, slots]  the token that is query i of a sequence; unused ones are any
+ *          answers   i32 [T]         its query, counted through [B, slots]
+ *          position, length  i32 [B] as above; length 0: the sequence has no token here
+ * Only the attention is computed per sequence; all else knows T rows. It writes nothing but the rows of its tokens, so
+ * the context needs no room. Recurrent families have no such graph: a state there is one sequence's. */
 typedef enum lm_result {
   LM_NONE,      /* no result: prefill of the states only */
   LM_LOGITS,    /* logits f32 [B, T, vocabulary] */
@@ -66,6 +77,7 @@ typedef struct lm_graph_desc {
   bool is_drawn;     /* LM_TOKEN: sampled with the input `sampling`; else greedy */
   uint32_t max_k;    /* if is_drawn: upper bound of top_k; 0: the whole vocabulary */
   bool is_penalised; /* LM_TOKEN: logits get the repetition penalty (penalty.c); T is 1 */
+  uint32_t slots;    /* packed: max tokens of a sequence among the T; the result is LM_NONE. 0: T of each sequence */
 } lm_graph_desc;
 rlx_status lm_graph_build(const lm_model *m, const lm_graph_desc *d, rlx_graph **out);
 

@@ -73,18 +73,16 @@ rlx_status lm_hold(rlx_lm *lm, uint32_t sequence) {
 
 /* ---- Computation ---- */
 
-enum { MIN_CHUNK = 8 };
-
 /* Size of the program for the next n pending tokens: the chunk size or a quarter, a sixteenth .. of it. A program
  * reads all weights whatever its size, so some padding is cheaper than a second program. If the context has no room
  * for padding, a size of at most n is used. */
 static uint32_t choose_size(const rlx_lm *lm, uint32_t n, uint32_t room) {
   uint32_t size = lm->chunk;
   if (n >= size) return size;
-  while (size / 4 >= MIN_CHUNK && size / 4 >= n) size /= 4; /* the smallest of at least n */
-  bool is_half_full = size - n <= n || size <= 2 * MIN_CHUNK;
+  while (size / 4 >= LM_MIN_CHUNK && size / 4 >= n) size /= 4; /* the smallest of at least n */
+  bool is_half_full = size - n <= n || size <= 2 * LM_MIN_CHUNK;
   if (n > 1 && size <= room && is_half_full) return size;
-  while (size > n && size / 4 >= MIN_CHUNK) size /= 4;
+  while (size > n && size / 4 >= LM_MIN_CHUNK) size /= 4;
   return size <= n ? size : 1;
 }
 

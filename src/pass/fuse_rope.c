@@ -4,6 +4,7 @@
  * again. An update may write only some of the heads that a rope rotated (of q and k together, k). It then rotates those
  * heads alone and no longer waits for the others. */
 #include "ir/slice.h"
+#include "ir/walk.h"
 #include "pass/fuse.h"
 
 enum { X, POSITIONS, OFFSET, FACTORS, COSINES, SINES }; /* inputs of rope */
@@ -47,6 +48,7 @@ bool rlx_fuse_rope_update(rlx_fuse *f, rlx_node root, rlx_match *m) {
     sliced = update->in[ROWS];
     rope = rlx_fuse_at(f, rope->in[0]);
   }
+  if (rlx_update_is_packed(rlx_fuse_shape(f, update->in[STATE]), rlx_fuse_shape(f, update->in[ROWS]))) return false;
   if (RLX_ATTRS(update, update)->axis != 1 || rope->op != RLX_OP_rope || input_of(rope, COSINES)) return false;
   const rlx_attrs_rope *a = RLX_ATTRS(rope, rope);
   rlx_node positions = input_of(rope, POSITIONS);

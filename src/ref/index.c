@@ -262,7 +262,23 @@ static rlx_status update_with(rlx_ref_call *c, const rlx_tensor *rows, int64_t a
   return RLX_OK;
 }
 
-rlx_status rlx_ref_update(rlx_ref_call *c) { return update_with(c, c->in[1], RLX_ATTRS(update, c)->axis); }
+/* Every row has a place of its own, counted through the axes up to the indexed one; places out of range are skipped. */
+static rlx_status update_packed(rlx_ref_call *c) {
+  const rlx_tensor *state = c->in[0], *rows = c->in[1];
+  rlx_lines l = rlx_lines_of(&state->shape, RLX_ATTRS(update, c)->axis);
+  if (state->data != c->out->data) copy_elements(c, c->out, 0, state, 0, rlx_tensor_count(state));
+  for (size_t r = 0, n = rlx_tensor_count(c->in[2]); r < n && rlx_ref_continues(c, 1); r++) {
+    int64_t place = rlx_load_int(c->in[2], r);
+    if (place >= 0 && place < (int64_t)(l.outer * l.n))
+      store_rows(c, c->out, (size_t)place * l.inner, rows, r * l.inner, l.inner);
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_update(rlx_ref_call *c) {
+  if (rlx_update_is_packed(&c->in[0]->shape, &c->in[1]->shape)) return update_packed(c);
+  return update_with(c, c->in[1], RLX_ATTRS(update, c)->axis);
+}
 
 rlx_status rlx_ref_fused_rope_update(rlx_ref_call *c) {
   rlx_tensor own;

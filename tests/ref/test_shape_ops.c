@@ -155,6 +155,12 @@ TEST(rules_of_indexing) {
     {"state x: f32[9]; u: f32[1,9]; i: i32[]", "update(%x, %u, %i)", NULL, "do not fit"},
     {"state x: f32[9,2]; u: f32[3,2]; i: i32[9]", "update(%x, %u, %i)", NULL, "must be a scalar"},
     {"state x: f32[4,9]; u: f32[4,3]; i: i32[3]", "update(%x, %u, %i) {axis=1}", NULL, "must be a scalar"},
+    {"state x: f32[B,9,4]; u: f32[N,4]; i: i32[N]", "update(%x, %u, %i) {axis=1}", "f32[B,9,4]", NULL},
+    {"state x: f32[4,9,2]; u: f32[3,2]; i: i32[4]", "update(%x, %u, %i) {axis=1}", NULL, "at) is [4] but must be [3]"},
+    {"state x: f32[4,9,2]; u: f32[3,2]; i: i32[]", "update(%x, %u, %i) {axis=1}", NULL, "at) is [] but must be [3]"},
+    {"state x: f32[4,9,2]; u: f32[3,4]; i: i32[3]", "update(%x, %u, %i) {axis=1}", NULL, "but must be [3,2]"},
+    {"state x: f32[4,9,2]; u: f32[3,2]; i: i32[3]", "update(%x, %u, %i) {axis=0}", NULL, "but must be [3,9,2]"},
+    {"state x: f32[4,9,2]; u: f32[3]; i: i32[3]", "update(%x, %u, %i) {axis=1}", NULL, "but must be [3,2]"},
     {"state x: f32[]; u: f32[]; i: i32[]", "update(%x, %u, %i)", NULL, "axis 0 is not in"},
     {"x: f32[4]; u: f32[2]; i: i32[]", "update(%x, %u, %i)", NULL, "not a state"},
   };

@@ -385,6 +385,13 @@ def update(d, row):
     place = axis % len(shape)
     rows = list(shape)
     rows[place] = d.int(0, shape[place])
+    if place > 0 and d.coin(0.3):
+        places = int(np.prod(shape[:place + 1]))
+        at = d.r.permutation(places + 3)[:d.int(0, places)] - 1
+        at = d.of(d.pick(["i32", "i64"]), [len(at)], at)
+        rows_dtype = "f32" if dtype in ("f16", "bf16") and d.coin() else dtype
+        packed = d.leaf(rows_dtype, [*at.shape, *shape[place + 1:]])
+        return [d.leaf(dtype, shape, kind="state"), packed, at], {"axis": axis}
     per = [shape[0]] if place > 0 and d.coin() else d.pick([[], [1]])
     at = d.of(d.pick(["i32", "i64"]), per, d.r.integers(0, shape[place] - rows[place] + 1, int(np.prod(per))))
     rows_dtype = "f32" if dtype in ("f16", "bf16") and d.coin() else dtype

@@ -234,7 +234,14 @@ def fused_rope_update(attrs, ins, out):
 @golden("update")
 def update(attrs, ins, out):
     state, rows, at = array(ins[0]).copy(), array(ins[1]), array(ins[2])
-    axis, n = attrs["axis"] % state.ndim, rows.shape[attrs["axis"]]
+    axis = attrs["axis"] % state.ndim
+    if rows.ndim < state.ndim:  # packed: a place per row, through all axes up to the indexed one
+        flat = state.reshape((int(np.prod(state.shape[:axis + 1])),) + state.shape[axis + 1:])
+        for row, place in zip(rows, at):
+            if 0 <= place < len(flat):
+                flat[place] = row
+        return state
+    n = rows.shape[axis]
     if axis == 0 or at.size == 1:
         first = int(at.reshape(()))
         state[(slice(None),) * axis + (slice(first, first + n),)] = rows
