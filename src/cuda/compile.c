@@ -13,7 +13,7 @@ enum {
   N_OWN_OPTIONS = 3,
   MAX_OPTIONS = GPU_MAX_CONSTANTS + 1 + N_OWN_OPTIONS,
   MAX_CODE_BYTES = 64 << 20,
-  MAX_LOG_BYTES = 4096,
+  MAX_ERROR_BYTES = 256, /* of the compiler's message, in ours */
   NVRTC_ERROR_INVALID_OPTION = 5,
 };
 
@@ -224,8 +224,9 @@ static rlx_status fail(gpu_pipelines *table, const gpu_pipeline *base, int code)
     return cu_fail(table->device, code, "the code of kernel %s with groups of %u", base->kernel->name,
                    (unsigned)base->group_size);
   const char *why = q->why ? first_error(q->why) : "no message";
+  const size_t line = strcspn(why, "\n");
   return RLX_FAIL(RLX_UNSUPPORTED, "cuda: compiling kernel %s: %.*s", base->kernel->name,
-                  (int)(strcspn(why, "\n") < MAX_LOG_BYTES / 16 ? strcspn(why, "\n") : MAX_LOG_BYTES / 16), why);
+                  (int)(line < MAX_ERROR_BYTES ? line : MAX_ERROR_BYTES), why);
 }
 
 static void destroy(gpu_pipelines *table, gpu_pipeline *base) {

@@ -7,8 +7,6 @@
 #include "base/mem.h"
 #include "cuda/cu.h"
 
-enum { MAX_SMALL_BYTES = 64 << 10 }; /* transfers that share a slot */
-
 /* ---- blocks ---- */
 
 static rlx_status create(rlx_device *base, uint64_t bytes, bool is_host, rlx_block **out) {
@@ -85,11 +83,8 @@ static rlx_status reserve(cu_queue *q, uint64_t bytes, unsigned char **out) {
   return RLX_OK;
 }
 
-/* Small transfers share slots; of a large one each piece has a slot. */
-static uint64_t piece_bytes(const cu_queue *q, uint64_t left) {
-  if (left <= MAX_SMALL_BYTES && left <= q->slot_bytes) return left;
-  return left < q->slot_bytes ? left : q->slot_bytes;
-}
+/* Transfers that fit share slots; of a larger one each whole piece has a slot. */
+static uint64_t piece_bytes(const cu_queue *q, uint64_t left) { return left < q->slot_bytes ? left : q->slot_bytes; }
 
 rlx_status cu_write_locked(cu_queue *q, CUdeviceptr to, const void *src, uint64_t bytes) {
   const unsigned char *from = src;
