@@ -29,7 +29,7 @@ class Missing(Exception):
 
 
 def about(name):
-    """The kernel's constants and their defaults, by number, and whether it needs matrix units."""
+    """The kernel's constants and their defaults, by number, and whether it needs matrix units or a Hopper chip."""
     return json.loads((TEXTS / f"{name}.json").read_text())
 
 
@@ -80,6 +80,8 @@ def cuda_options(name, chip):
 
 
 def cuda_chips(name):
+    if about(name)["hopper"]:
+        return ["90a"]
     return [chip for chip in CHIPS if chip >= FIRST_WITH_MATRICES or not about(name)["matrix"]]
 
 

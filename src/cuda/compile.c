@@ -37,15 +37,16 @@ static void add_option(option_list *l, const char *fmt, ...) {
 }
 
 /* Products and sums are not fused unless a kernel says fma: some kernels rely on both being rounded. */
-static void list_options(const cu_device *d, const gpu_pipeline *q, bool is_portable, option_list *l) {
+static void list_options(const cu_device *d, const cu_text *t, bool is_portable, option_list *l) {
   l->n = 0;
   if (is_portable) add_option(l, "--gpu-architecture=compute_75");
-  else add_option(l, "--gpu-architecture=sm_%d%d", d->physical->major, d->physical->minor);
+  else
+    add_option(l, "--gpu-architecture=sm_%d%d%s", d->physical->major, d->physical->minor, d->caps.has_wgmma ? "a" : "");
   add_option(l, "--fmad=false");
   add_option(l, "-w");
-  add_option(l, "-DK_C0=%uu", (unsigned)q->group_size);
-  for (uint32_t i = 0; i < q->kernel->n_constants; i++)
-    add_option(l, "-DK_C%u=%uu", (unsigned)(i + 1), (unsigned)q->constants[i]);
+  if (t->group_size) add_option(l, "-DK_C0=%uu", (unsigned)t->group_size);
+  for (uint32_t i = 0; i < t->n_constants; i++)
+    add_option(l, "-DK_C%u=%uu", (unsigned)(i + 1), (unsigned)t->constants[i]);
 }
 
 /* ---- the cache ---- */
@@ -67,10 +68,9 @@ static void image_free(image *m) {
 }
 
 /* False: there is no folder for it. */
-static bool cache_path(const cu_device *d, const gpu_pipeline *q, const gpu_code *code, const option_list *options,
-                       char *path, uint64_t *key) {
+static bool cache_path(const cu_device *d, const cu_text *t, const option_list *options, char *path, uint64_t *key) {
   const int versions[] = {d->loader->driver_version, d->loader->compiler_version};
-  uint64_t a = rlx_hash_bytes(0, code->text, code->n), b = rlx_hash_bytes(1, code->text, code->n);
+  uint64_t a = rlx_hash_bytes(0, t->text, t->n), b = rlx_hash_bytes(1, t->text, t->n);
   for (int i = 0; i < options->n; i++) {
     a = rlx_hash_bytes(a, options->v[i], strlen(options->v[i]) + 1);
     b = rlx_hash_bytes(b, options->v[i], strlen(options->v[i]) + 1);
@@ -78,8 +78,8 @@ static bool cache_path(const cu_device *d, const gpu_pipeline *q, const gpu_code
   a = rlx_hash_bytes(a, versions, sizeof versions);
   *key = rlx_hash_bytes(b, versions, sizeof versions);
   char name[128];
-  snprintf(name, sizeof name, "cuda/sm_%d%d/%.64s-%016llx.code", d->physical->major, d->physical->minor,
-           q->kernel->name, (unsigned long long)a);
+  snprintf(name, sizeof name, "cuda/sm_%d%d/%.64s-%016llx.code", d->physical->major, d->physical->minor, t->name,
+           (unsigned long long)a);
   return rlx_cache_path(name, path, RLX_CACHE_PATH_BYTES);
 }
 
@@ -135,76 +135,69 @@ static int get_code(const cu_compiler *c, nvrtcProgram program, bool is_portable
   return (is_portable ? c->GetPTX(program, code) : c->GetCUBIN(program, code)) ? COMPILER_FAILED : 0;
 }
 
-static int compile_text(const cu_device *d, cu_pipeline *q, const gpu_code *code, bool is_portable,
-                        const option_list *options, nvrtcResult *result, image *out) {
+static int compile_text(const cu_device *d, const cu_text *t, bool is_portable, const option_list *options,
+                        nvrtcResult *result, char **why, image *out) {
   const cu_compiler *c = &d->loader->compiler;
   nvrtcProgram program = NULL;
   char name[80];
   *out = (image){0};
-  snprintf(name, sizeof name, "%.64s.cu", q->base.kernel->name);
-  *result = c->CreateProgram(&program, code->text, name, 0, NULL, NULL);
+  snprintf(name, sizeof name, "%.64s.cu", t->name);
+  *result = c->CreateProgram(&program, t->text, name, 0, NULL, NULL);
   if (!*result) *result = c->CompileProgram(program, options->n, options->v);
   int failed = *result ? COMPILER_FAILED : get_code(c, program, is_portable, out);
-  if (*result && *result != NVRTC_ERROR_INVALID_OPTION) q->why = copy_log(c, program, *result);
+  if (*result && *result != NVRTC_ERROR_INVALID_OPTION) *why = copy_log(c, program, *result);
   if (program) c->DestroyProgram(&program);
   if (failed) image_free(out);
   return failed;
 }
 
 /* Machine code for the chip, or, from a compiler that does not know the chip yet, code that the driver translates. */
-static int make_image(const cu_device *d, cu_pipeline *q, const gpu_code *code, option_list *options, image *out) {
+static int make_image(const cu_device *d, const cu_text *t, option_list *options, char **why, image *out) {
   nvrtcResult result;
-  int failed = compile_text(d, q, code, false, options, &result, out);
+  int failed = compile_text(d, t, false, options, &result, why, out);
   if (!failed || result != NVRTC_ERROR_INVALID_OPTION) return failed;
-  list_options(d, &q->base, true, options);
-  failed = compile_text(d, q, code, true, options, &result, out);
-  if (failed && !q->why) q->why = copy_log(&d->loader->compiler, NULL, result);
+  list_options(d, t, true, options);
+  failed = compile_text(d, t, true, options, &result, why, out);
+  if (failed && !*why) *why = copy_log(&d->loader->compiler, NULL, result);
   return failed;
 }
 
 /* ---- modules ---- */
 
-static CUresult load_module(const cu_device *d, cu_pipeline *q, const image *m) {
-  CUresult r = d->f->ModuleLoadDataEx(&q->module, m->code, 0, NULL, NULL);
-  if (!r) r = d->f->ModuleGetFunction(&q->function, q->module, q->base.kernel->name);
-  if (r && q->module) {
-    d->f->ModuleUnload(q->module);
-    q->module = NULL;
+static CUresult load_module(const cu_device *d, const char *name, const image *m, cu_code *out) {
+  CUresult r = d->f->ModuleLoadDataEx(&out->module, m->code, 0, NULL, NULL);
+  if (!r) r = d->f->ModuleGetFunction(&out->function, out->module, name);
+  if (r && out->module) {
+    d->f->ModuleUnload(out->module);
+    out->module = NULL;
   }
   return r;
 }
 
-static int build(const cu_device *d, cu_pipeline *q, const gpu_code *code, option_list *options) {
+static int build(const cu_device *d, const cu_text *t, option_list *options, cu_code *out) {
   char path[RLX_CACHE_PATH_BYTES];
   uint64_t key = 0;
   image m;
-  list_options(d, &q->base, false, options);
-  const bool has_path = cache_path(d, &q->base, code, options, path, &key);
+  list_options(d, t, false, options);
+  const bool has_path = cache_path(d, t, options, path, &key);
   if (has_path && read_cached(path, key, &m)) {
-    const bool is_loaded = load_module(d, q, &m) == CUDA_SUCCESS;
+    const bool is_loaded = load_module(d, t->name, &m, out) == CUDA_SUCCESS;
     image_free(&m);
     if (is_loaded) return 0;
   }
-  int failed = make_image(d, q, code, options, &m);
+  int failed = make_image(d, t, options, &out->why, &m);
   if (failed) return failed;
-  failed = load_module(d, q, &m);
+  failed = load_module(d, t->name, &m, out);
   if (!failed && has_path) write_cached(path, key, &m);
   image_free(&m);
   return failed;
 }
 
-/* Runs in a thread of its own: the context is made current there. */
-static int compile(gpu_pipelines *table, gpu_pipeline *base) {
-  cu_device *d = table->device;
-  const gpu_code *code;
-  if (gpu_codes_get(&table->codes, base->kernel, &code)) return NO_MEMORY;
+int cu_code_build(const cu_device *d, const cu_text *t, cu_code *out) {
+  *out = (cu_code){0};
   option_list *options = rlx_new(option_list); /* too large for the stack */
   if (!options) return NO_MEMORY;
-  int failed = d->f->CtxPushCurrent(d->context);
-  if (!failed) {
-    failed = build(d, (cu_pipeline *)base, code, options);
-    cu_leave(d);
-  }
+  int failed = build(d, t, options, out);
   rlx_mem_free(options);
   return failed;
 }
@@ -217,26 +210,51 @@ static const char *first_error(const char *log) {
   return error;
 }
 
-static rlx_status fail(gpu_pipelines *table, const gpu_pipeline *base, int code) {
-  const cu_pipeline *q = (const cu_pipeline *)base;
-  if (code == NO_MEMORY) return RLX_FAIL(RLX_NO_MEMORY, "cuda: compiling kernel %s", base->kernel->name);
-  if (code > 0)
-    return cu_fail(table->device, code, "the code of kernel %s with groups of %u", base->kernel->name,
-                   (unsigned)base->group_size);
-  const char *why = q->why ? first_error(q->why) : "no message";
+rlx_status cu_code_fail(cu_device *d, const char *name, const cu_code *c, int failed) {
+  if (failed == NO_MEMORY) return RLX_FAIL(RLX_NO_MEMORY, "cuda: compiling kernel %s", name);
+  if (failed > 0) return cu_fail(d, failed, "the code of kernel %s", name);
+  const char *why = c->why ? first_error(c->why) : "no message";
   const size_t line = strcspn(why, "\n");
-  return RLX_FAIL(RLX_UNSUPPORTED, "cuda: compiling kernel %s: %.*s", base->kernel->name,
+  return RLX_FAIL(RLX_UNSUPPORTED, "cuda: compiling kernel %s: %.*s", name,
                   (int)(line < MAX_ERROR_BYTES ? line : MAX_ERROR_BYTES), why);
+}
+
+void cu_code_destroy(cu_device *d, cu_code *c) {
+  if (c->module) d->f->ModuleUnload(c->module);
+  rlx_mem_free(c->why);
+  *c = (cu_code){0};
+}
+
+/* ---- pipelines ---- */
+
+/* Runs in a thread of its own: the context is made current there. */
+static int compile(gpu_pipelines *table, gpu_pipeline *base) {
+  cu_device *d = table->device;
+  const gpu_code *code;
+  if (gpu_codes_get(&table->codes, base->kernel, &code)) return NO_MEMORY;
+  const cu_text text = {.name = base->kernel->name,
+                        .text = code->text,
+                        .n = code->n,
+                        .group_size = base->group_size,
+                        .n_constants = base->kernel->n_constants,
+                        .constants = base->constants};
+  int failed = d->f->CtxPushCurrent(d->context);
+  if (failed) return failed;
+  failed = cu_code_build(d, &text, &((cu_pipeline *)base)->code);
+  cu_leave(d);
+  return failed;
+}
+
+static rlx_status fail(gpu_pipelines *table, const gpu_pipeline *base, int code) {
+  return cu_code_fail(table->device, base->kernel->name, &((const cu_pipeline *)base)->code, code);
 }
 
 static void destroy(gpu_pipelines *table, gpu_pipeline *base) {
   cu_device *d = table->device;
-  cu_pipeline *q = (cu_pipeline *)base;
-  if (q->module && cu_enter_any(d)) {
-    d->f->ModuleUnload(q->module);
-    cu_leave(d);
-  }
-  rlx_mem_free(q->why);
+  const bool is_current = cu_enter_any(d);
+  if (!is_current) ((cu_pipeline *)base)->code.module = NULL; /* gone with its context */
+  cu_code_destroy(d, &((cu_pipeline *)base)->code);
+  if (is_current) cu_leave(d);
 }
 
 const gpu_pipeline_maker cu_pipeline_maker = {.name = "cuda",

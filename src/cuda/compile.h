@@ -9,15 +9,34 @@
 
 #include "cuda/cu.h"
 
-typedef struct cu_pipeline {
-  gpu_pipeline base;
+typedef struct cu_text { /* what is compiled */
+  const char *name;      /* of the kernel in it, and of its file in the cache; at most 64 bytes */
+  const char *text;
+  size_t n;
+  uint32_t group_size; /* K_C0; 0: the text defines its constants itself */
+  uint32_t n_constants;
+  const uint32_t *constants; /* K_C1, K_C2, .. */
+} cu_text;
+
+typedef struct cu_code {
   CUmodule module;
   CUfunction function;
   char *why; /* the compiler's message, if it failed */
+} cu_code;
+
+/* Compiles a text, or takes its code from the cache. 0, or a number for cu_code_fail: several threads may compile at
+ * once, whose messages nobody sees. The context is current. */
+int cu_code_build(const cu_device *d, const cu_text *t, cu_code *out);
+rlx_status cu_code_fail(cu_device *d, const char *name, const cu_code *c, int failed);
+void cu_code_destroy(cu_device *d, cu_code *c); /* the context is current, or nothing was built */
+
+typedef struct cu_pipeline {
+  gpu_pipeline base;
+  cu_code code;
 } cu_pipeline;
 
 extern const gpu_pipeline_maker cu_pipeline_maker;
 
-static inline CUfunction cu_pipeline_function(const gpu_pipeline *q) { return ((const cu_pipeline *)q)->function; }
+static inline CUfunction cu_pipeline_function(const gpu_pipeline *q) { return ((const cu_pipeline *)q)->code.function; }
 
 #endif

@@ -7,7 +7,7 @@
  * Work reaches the device through the queues of its sessions (queue.h), each a stream. Addresses are those of one
  * address space, so memory needs no allocator of its own: the pool above keeps blocks for reuse.
  *
- * Lock order: pipelines.lock, lock (the list of queues), cu_queue.lock. */
+ * Lock order: walk_lock, pipelines.lock, lock (the list of queues), cu_queue.lock. */
 #ifndef RLX_CUDA_CU_H
 #define RLX_CUDA_CU_H
 
@@ -34,8 +34,12 @@ struct cu_device {
   int n_locks; /* number of locks that were initialised */
 
   gpu_pipelines pipelines;
-  CUdeviceptr nothing;    /* CU_ALIGN bytes of zeros, for an absent window of a kernel */
-  atomic_bool lost_begun; /* base.is_lost is set after lost_why is written */
+  pthread_mutex_t walk_lock; /* guards what follows, and is held while a kernel is composed and compiled */
+  struct cu_walker *walkers; /* walk.h */
+  uint64_t walk_runs;        /* runs after which a span is walked */
+  size_t walk_min;           /* minimum of its dispatches */
+  CUdeviceptr nothing;       /* CU_ALIGN bytes of zeros, for an absent window of a kernel */
+  atomic_bool lost_begun;    /* base.is_lost is set after lost_why is written */
   char lost_why[256];
 };
 

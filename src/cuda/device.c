@@ -4,7 +4,8 @@
  *
  *   block=N    blocks of at most N bytes
  *   window=N   windows of kernels of at most N bytes
- *   submit=N   runs that can be stopped are submitted in parts of at most N units of work */
+ *   submit=N   runs that can be stopped are submitted in parts of at most N units of work
+ *   walk=N     a span of steps becomes one kernel after N runs (walk.h) */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "base/mem.h"
 #include "cuda/compile.h"
 #include "cuda/cu.h"
+#include "cuda/walk.h"
 #include "gpu/device_words.h"
 
 /* ---- failures ---- */
@@ -79,9 +81,9 @@ void cu_leave(cu_device *d) {
 /* ---- opening ---- */
 
 typedef struct variant { /* in the order of the words; 0: the device's own value */
-  uint64_t block, window, submit;
+  uint64_t block, window, submit, walk;
 } variant;
-static const char *const words[] = {"block=", "window=", "submit="};
+static const char *const words[] = {"block=", "window=", "submit=", "walk="};
 
 static void apply_variant(cu_device *d, const variant *v) {
   rlx_device_info *info = &d->base.info;
@@ -90,6 +92,8 @@ static void apply_variant(cu_device *d, const variant *v) {
     d->caps.max_window_bytes = v->window > 16 ? v->window / 16 * 16 : v->window;
   info->max_window_bytes = d->caps.max_window_bytes;
   d->submit_cost = v->submit ? v->submit : (uint64_t)gpu_tuned(&d->caps)->submit_millions * 1000000;
+  d->walk_runs = v->walk ? v->walk : gpu_tuned(&d->caps)->walk_runs;
+  d->walk_min = v->walk ? 1 : gpu_tuned(&d->caps)->walk_min;
 }
 
 static rlx_status prepare(cu_device *d) {
@@ -109,6 +113,8 @@ static rlx_status fill(cu_device *d, const rlx_open_options *options) {
   if (pthread_mutex_init(&d->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
   d->n_locks++;
   if (pthread_cond_init(&d->waited, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a condition variable");
+  d->n_locks++;
+  if (pthread_mutex_init(&d->walk_lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
   d->n_locks++;
   CUcontext created;
   CUresult r = d->f->CtxCreate(&created, CU_CTX_MAP_HOST, d->physical->handle); /* and makes it current */
@@ -142,11 +148,13 @@ void cu_device_close(rlx_device *base) {
   if (!base) return;
   cu_device *d = cu_device_of(base);
   if (cu_enter_any(d)) {
+    cu_walkers_destroy(d);
     gpu_pipelines_deinit(&d->pipelines);
     if (d->nothing) d->f->MemFree(d->nothing);
     cu_leave(d);
   }
   if (d->context) d->f->CtxDestroy(d->context);
+  if (d->n_locks > 2) pthread_mutex_destroy(&d->walk_lock);
   if (d->n_locks > 1) pthread_cond_destroy(&d->waited);
   if (d->n_locks > 0) pthread_mutex_destroy(&d->lock);
   rlx_mem_free(d);

@@ -100,6 +100,7 @@ static void read_uuid(const cu_loader *l, cu_physical *p) {
 static void fill_caps(const cu_loader *l, cu_physical *p) {
   const CUdevice d = p->handle;
   const bool has_matrices = p->major >= 8 && attribute(l, d, CU_DEVICE_ATTRIBUTE_WARP_SIZE) == 32;
+  const bool has_wgmma = has_matrices && p->major == 9 && p->minor == 0 && l->compiler_version >= 12000;
   p->caps = (gpu_caps){
     .max_group = (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
     .max_shared = (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
@@ -113,6 +114,8 @@ static void fill_caps(const cu_loader *l, cu_physical *p) {
     .has_coopmat_bf16 = has_matrices,
     .knows_fragments = has_matrices, /* k_cuda_matrix.h has the mapping */
     .knows_fragments_bf16 = has_matrices,
+    .has_wgmma = has_wgmma,
+    .max_dynamic = has_wgmma ? (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) : 0,
     .packs_f16 = true,
     .device_class = p->is_integrated ? GPU_INTEGRATED : GPU_DISCRETE,
   };

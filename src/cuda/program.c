@@ -19,12 +19,24 @@ static rlx_status make_memory(rlx_program *p) {
 
 /* ---- kernels ---- */
 
+/* Shared memory beyond what a kernel may have without being asked for. */
+static rlx_status allow_dynamic(rlx_program *p, size_t i) {
+  const gpu_bound_dispatch *q = &p->body.dispatches.v[i];
+  if (!q->dynamic_bytes) return RLX_OK;
+  CUresult r = p->device->f->FuncSetAttribute(
+    p->dispatches[i].function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)p->device->caps.max_dynamic);
+  return r ? cu_fail(p->device, r, "shared memory of kernel %s", q->kernel->name) : RLX_OK;
+}
+
 static rlx_status find_pipelines(rlx_program *p) {
   const size_t n = p->body.dispatches.n;
   p->dispatches = rlx_bump_array(&p->body.memory, cu_dispatch, n + 1);
   if (!p->dispatches) return RLX_FAIL(RLX_NO_MEMORY, "%zu dispatches", n);
   RLX_TRY(gpu_program_find_pipelines(&p->body, &p->device->pipelines));
-  for (size_t i = 0; i < n; i++) p->dispatches[i].function = cu_pipeline_function(p->body.requests[i].made);
+  for (size_t i = 0; i < n; i++) {
+    p->dispatches[i].function = cu_pipeline_function(p->body.requests[i].made);
+    RLX_TRY(allow_dynamic(p, i));
+  }
   return RLX_OK;
 }
 

@@ -1,10 +1,11 @@
 /* Programs: planned steps as kernels with bound windows (gpu/program.h). Each span of steps is recorded once as CUDA
- * graphs and launched many times. program.c creates programs, record.c records graphs, run.c launches them and
- * measures times. */
+ * graphs and launched many times; a span that runs often becomes one kernel (walk.h). program.c creates programs,
+ * record.c records graphs, run.c launches them and measures times. */
 #ifndef RLX_CUDA_PROGRAM_H
 #define RLX_CUDA_PROGRAM_H
 
 #include "cuda/compile.h"
+#include "cuda/walk.h"
 #include "gpu/hazards.h"
 #include "gpu/program.h"
 
@@ -31,6 +32,8 @@ typedef struct cu_recording { /* of a span of steps */
   size_t first, n;
   cu_manner manner;
   RLX_ARRAY(cu_part) parts;
+  uint64_t n_runs;
+  cu_walk *walk;             /* not NULL: launched in place of the parts (CU_PLAIN) */
   struct cu_recording *next; /* with the same first step */
 } cu_recording;
 
@@ -49,7 +52,7 @@ void cu_program_destroy(rlx_program *p);
 rlx_status cu_program_submit(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
 
 /* The recording of a span, created on first use. The context is current. */
-rlx_status cu_program_record(rlx_program *p, size_t first, size_t n, cu_manner manner, const cu_recording **out);
+rlx_status cu_program_record(rlx_program *p, size_t first, size_t n, cu_manner manner, cu_recording **out);
 void cu_recording_destroy(rlx_program *p, cu_recording *r);
 
 /* The arguments of a kernel as the driver takes them: pointers to the windows' addresses and to the parameters. */

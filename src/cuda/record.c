@@ -2,98 +2,39 @@
  * independent branches of a program run side by side. A span of a run that can be stopped is cut into several graphs
  * where the work so far would keep the device busy for long. */
 #include "base/mem.h"
+#include "cuda/order.h"
 #include "cuda/program.h"
 
 /* Fewer steps than this are launched one by one: making a graph costs more than it saves. */
 enum { MIN_GRAPH_NODES = 4 };
 
-typedef struct tracked { /* an access that later nodes may have to wait for */
-  gpu_access access;
-  uint32_t node;
-} tracked;
-
 typedef struct recorder {
   rlx_program *p;
   CUgraph graph;
+  cu_order order;
   RLX_ARRAY(CUgraphNode) nodes;
-  RLX_ARRAY(tracked) tracked;
-  RLX_ARRAY(uint32_t) after;       /* nodes that the next one waits for */
-  RLX_ARRAY(CUgraphNode) handles;  /* the same as handles */
-  RLX_ARRAY(uint32_t) after_first; /* by node, into after_all: what it waits for; one more at the end */
-  RLX_ARRAY(uint32_t) after_all;
+  RLX_ARRAY(CUgraphNode) handles; /* of the nodes that the next one waits for */
 } recorder;
 
 void cu_recording_destroy(rlx_program *p, cu_recording *r) {
   if (!r) return;
   for (size_t i = 0; i < r->parts.n; i++)
     if (r->parts.v[i].graph) p->device->f->GraphExecDestroy(r->parts.v[i].graph);
+  cu_walk_destroy(p, r->walk);
   rlx_array_deinit(&r->parts);
   rlx_mem_free(r);
 }
 
-/* ---- dependencies ---- */
+/* ---- nodes ---- */
 
-static bool is_in(const uint32_t *v, size_t n, uint32_t x) {
-  for (size_t i = 0; i < n; i++)
-    if (v[i] == x) return true;
-  return false;
-}
-
-/* Whether `node` waits for `earlier` directly. */
-static bool waits_for(const recorder *r, uint32_t node, uint32_t earlier) {
-  const uint32_t first = r->after_first.v[node], end = r->after_first.v[node + 1];
-  return end > first && is_in(r->after_all.v + first, end - first, earlier);
-}
-
-/* The nodes that one with these accesses must wait for. */
-static bool collect(recorder *r, const gpu_access *a, uint32_t n) {
-  r->after.n = 0;
-  for (size_t t = 0; t < r->tracked.n; t++)
-    for (uint32_t k = 0; k < n; k++) {
-      const uint32_t node = r->tracked.v[t].node;
-      if (!gpu_access_meets(&r->tracked.v[t].access, &a[k]) || is_in(r->after.v, r->after.n, node)) continue;
-      if (!rlx_array_push(&r->after, node)) return false;
-    }
-  /* A node that another one of them waits for is waited for already. */
-  size_t kept = 0;
-  for (size_t i = 0; i < r->after.n; i++) {
-    bool is_implied = false;
-    for (size_t k = 0; k < r->after.n && !is_implied; k++)
-      is_implied = k != i && waits_for(r, r->after.v[k], r->after.v[i]);
-    if (!is_implied) r->after.v[kept++] = r->after.v[i];
-  }
-  r->after.n = kept;
-  return true;
-}
-
-/* Tracks the accesses of a new node. Those that a write covers are ordered through it from now on. */
-static bool track(recorder *r, const gpu_access *a, uint32_t n) {
-  const uint32_t node = (uint32_t)r->nodes.n;
-  size_t kept = 0;
-  for (size_t t = 0; t < r->tracked.n; t++) {
-    const gpu_access *old = &r->tracked.v[t].access;
-    bool is_covered = false;
-    for (uint32_t k = 0; k < n && !is_covered; k++)
-      is_covered = a[k].is_write && a[k].begin <= old->begin && a[k].end >= old->end;
-    if (!is_covered) r->tracked.v[kept++] = r->tracked.v[t];
-  }
-  r->tracked.n = kept;
-  if (!rlx_array_reserve(&r->tracked, n)) return false;
-  for (uint32_t k = 0; k < n; k++) r->tracked.v[r->tracked.n++] = (tracked){a[k], node};
-  for (size_t i = 0; i < r->after.n; i++)
-    if (!rlx_array_push(&r->after_all, r->after.v[i])) return false;
-  return rlx_array_push(&r->after_first, (uint32_t)r->after_all.n);
-}
-
-/* Finds what a node with these accesses waits for, and tracks them for later nodes. */
+/* Finds what a node with these accesses waits for. */
 static rlx_status order(recorder *r, const gpu_access *a, uint32_t n) {
-  bool ok = collect(r, a, n) && track(r, a, n) && rlx_array_reserve(&r->nodes, 1);
+  RLX_TRY(cu_order_add(&r->order, a, n));
+  bool ok = rlx_array_reserve(&r->nodes, 1);
   r->handles.n = 0;
-  for (size_t i = 0; i < r->after.n && ok; i++) ok = rlx_array_push(&r->handles, r->nodes.v[r->after.v[i]]);
+  for (size_t i = 0; i < r->order.after.n && ok; i++) ok = rlx_array_push(&r->handles, r->nodes.v[r->order.after.v[i]]);
   return ok ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "cuda: a graph of %zu nodes", r->nodes.n);
 }
-
-/* ---- nodes ---- */
 
 static rlx_status add_kernel(recorder *r, size_t i) {
   cu_device *d = r->p->device;
@@ -109,6 +50,7 @@ static rlx_status add_kernel(recorder *r, size_t i) {
                                              .block_x = q->group_size,
                                              .block_y = 1,
                                              .block_z = 1,
+                                             .shared_bytes = q->dynamic_bytes,
                                              .params = arguments.v};
   CUresult s = d->f->GraphAddKernelNode(&r->nodes.v[r->nodes.n], r->graph, r->handles.v, r->handles.n, &params);
   if (s) return cu_fail(d, s, "kernel %s in a graph", q->kernel->name);
@@ -156,7 +98,6 @@ static rlx_status make_graph(recorder *r, size_t first, size_t last, CUgraphExec
   cu_device *d = r->p->device;
   CUresult s = d->f->GraphCreate(&r->graph, 0);
   if (s) return cu_fail(d, s, "a graph");
-  RLX_TRY(rlx_array_push(&r->after_first, 0) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "cuda: a graph"));
   RLX_TRY(add_steps(r, first, last));
   s = d->f->GraphInstantiate(out, r->graph, 0);
   return s ? cu_fail(d, s, "a graph of %zu nodes", r->nodes.n) : RLX_OK;
@@ -177,12 +118,9 @@ static rlx_status add_part(rlx_program *p, cu_recording *out, size_t first, size
     recorder r = {.p = p};
     rlx_status s = make_graph(&r, first, last, &part.graph);
     if (r.graph) p->device->f->GraphDestroy(r.graph);
+    cu_order_deinit(&r.order);
     rlx_array_deinit(&r.nodes);
-    rlx_array_deinit(&r.tracked);
-    rlx_array_deinit(&r.after);
     rlx_array_deinit(&r.handles);
-    rlx_array_deinit(&r.after_first);
-    rlx_array_deinit(&r.after_all);
     if (s) return s;
   }
   out->parts.v[out->parts.n++] = part;
@@ -212,7 +150,7 @@ static rlx_status record(rlx_program *p, cu_recording *out) {
   return add_part(p, out, first, out->first + out->n - 1);
 }
 
-rlx_status cu_program_record(rlx_program *p, size_t first, size_t n, cu_manner manner, const cu_recording **out) {
+rlx_status cu_program_record(rlx_program *p, size_t first, size_t n, cu_manner manner, cu_recording **out) {
   *out = NULL;
   for (cu_recording *r = p->recordings[first]; r && !*out; r = r->next)
     if (r->n == n && r->manner == manner) *out = r;

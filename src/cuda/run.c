@@ -20,7 +20,7 @@ static rlx_status launch_step(rlx_program *p, size_t index) {
     const gpu_bound_dispatch *q = &p->body.dispatches.v[k];
     cu_arguments arguments;
     cu_arguments_of(p, k, &arguments);
-    r = f->LaunchKernel(p->dispatches[k].function, q->groups_x, q->groups_y, 1, q->group_size, 1, 1, 0,
+    r = f->LaunchKernel(p->dispatches[k].function, q->groups_x, q->groups_y, 1, q->group_size, 1, 1, q->dynamic_bytes,
                         p->queue->stream, arguments.v, NULL);
   }
   if (!r && step->copy_bytes)
@@ -55,15 +55,37 @@ static rlx_status wait_for_all(rlx_program *p) {
 
 /* ---- the three manners ---- */
 
+/* A span that has run often is walked from now on. One that cannot be made a kernel stays a graph. */
+static void consider_walking(rlx_program *p, cu_recording *r) {
+  if (++r->n_runs != p->device->walk_runs) return;
+  rlx_saved_message message;
+  rlx_message_save(&message);
+  if (cu_walk_create(p, r->first, r->n, &r->walk))
+    rlx_log_write(RLX_LOG_WARN, "cuda: %zu steps as one kernel: %s", r->n, rlx_message());
+  rlx_message_restore(&message);
+}
+
+static rlx_status launch_walk(rlx_program *p, const cu_recording *r) {
+  rlx_log_lock(&p->queue->lock);
+  p->queue->is_dirty = true;
+  p->last = p->queue->submitted + 1;
+  CUresult failed = cu_walk_launch(p, r->walk);
+  rlx_status s = failed ? cu_fail(p->device, failed, "launching %zu steps as one kernel", r->n) : RLX_OK;
+  rlx_log_unlock(&p->queue->lock);
+  return s ? frame(p, s, r->first, r->first + r->n - 1) : RLX_OK;
+}
+
 static rlx_status run_plain(rlx_program *p, size_t first, size_t n) {
-  const cu_recording *r;
+  cu_recording *r;
   RLX_TRY(cu_program_record(p, first, n, CU_PLAIN, &r));
+  consider_walking(p, r);
+  if (r->walk) return launch_walk(p, r);
   for (size_t i = 0; i < r->parts.n; i++) RLX_TRY(launch_part(p, &r->parts.v[i]));
   return RLX_OK;
 }
 
 static rlx_status run_watched(rlx_program *p, size_t first, size_t n, const rlx_run_args *args) {
-  const cu_recording *r;
+  cu_recording *r;
   RLX_TRY(cu_program_record(p, first, n, CU_WATCHED, &r));
   for (size_t i = 0; i < r->parts.n; i++) {
     const cu_part *part = &r->parts.v[i];

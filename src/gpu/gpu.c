@@ -29,9 +29,9 @@ gpu_lower_fn gpu_lower_get(rlx_op op) {
 void gpu_caps_text(const gpu_caps *c, char *out, size_t bytes) {
   char subgroup[24] = "";
   if (c->subgroup) snprintf(subgroup, sizeof subgroup, " subgroup:%u", (unsigned)c->subgroup);
-  snprintf(out, bytes, "group:%u shared:%u%s%s%s%s%s", (unsigned)c->max_group, (unsigned)c->max_shared, subgroup,
+  snprintf(out, bytes, "group:%u shared:%u%s%s%s%s%s%s", (unsigned)c->max_group, (unsigned)c->max_shared, subgroup,
            c->has_f16 ? " f16" : "", c->has_dot8 ? " dot8" : "", c->has_coopmat ? " coopmat" : "",
-           c->has_coopmat_bf16 ? " coopmat_bf16" : "");
+           c->has_coopmat_bf16 ? " coopmat_bf16" : "", c->has_wgmma ? " wgmma" : "");
 }
 
 /* ---- sizes ---- */
@@ -126,11 +126,21 @@ void gpu_emit(gpu_lowering *l, const gpu_launch *d) {
                          (unsigned)d->params_bytes);
     return;
   }
-  gpu_dispatch out = {.kernel = k, .groups = d->groups, .group_size = d->group_size, .cost = d->cost};
+  gpu_dispatch out = {.kernel = k,
+                      .groups = d->groups,
+                      .group_size = d->group_size,
+                      .cost = d->cost,
+                      .dynamic_bytes = d->dynamic_bytes,
+                      .reads_part = d->reads_part};
   if (!out.group_size) out.group_size = l->caps->max_group < 128 ? l->caps->max_group : 128;
   if (out.group_size > l->caps->max_group) {
     l->status = RLX_FAIL(RLX_INVALID, "kernel %s: expected a group of at most %u, got %u", k->name,
                          (unsigned)l->caps->max_group, (unsigned)out.group_size);
+    return;
+  }
+  if (out.dynamic_bytes > l->caps->max_dynamic) {
+    l->status = RLX_FAIL(RLX_INVALID, "kernel %s: expected at most %u bytes of shared memory, got %u", k->name,
+                         (unsigned)l->caps->max_dynamic, (unsigned)out.dynamic_bytes);
     return;
   }
   if (constants_bytes) memcpy(out.constants, d->constants, constants_bytes);

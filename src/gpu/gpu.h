@@ -31,6 +31,7 @@ enum {
 typedef struct gpu_caps {
   uint32_t max_group;        /* invocations per workgroup, at least 128 */
   uint32_t max_shared;       /* bytes of shared memory per workgroup, at least 16 KiB */
+  uint32_t max_dynamic;      /* the same for memory whose size is given with the launch (has_wgmma) */
   uint32_t max_groups_x;     /* workgroups along x; more are folded into y */
   uint64_t max_window_bytes; /* largest binding */
   uint32_t units;            /* multiprocessors (compute units), at least 1; an estimate if not reported */
@@ -41,6 +42,7 @@ typedef struct gpu_caps {
   bool has_coopmat_bf16;     /* the same with bf16 */
   bool knows_fragments;      /* has_coopmat, with the element-to-lane mapping that kernels/rows_matrix.kh assumes */
   bool knows_fragments_bf16;
+  bool has_wgmma; /* CUDA alone: kernels NAME.hopper.k, on products of a warp group (compute capability 9.0) */
   bool packs_f16; /* the device's f16 packing rounds to nearest even, subnormals included */
   gpu_class device_class;
   gpu_choices choices; /* all zeros except in benchmarks and tests */
@@ -71,6 +73,8 @@ typedef struct gpu_dispatch {
   uint32_t params[GPU_MAX_PARAM_WORDS];  /* params[0] is groups */
   gpu_window windows[GPU_MAX_WINDOWS];   /* kernel->n_windows of them */
   uint64_t cost;                         /* estimate of bytes moved or operations: bounds a submission */
+  uint32_t dynamic_bytes;                /* shared memory that the launch adds: only kernels NAME.hopper.k */
+  bool reads_part;                       /* of its windows, which the run decides: rows of a table, experts */
   bool copies;                           /* copies one window to another unchanged: see gpu_is_idle */
 } gpu_dispatch;
 
@@ -168,7 +172,9 @@ typedef struct gpu_launch {
   const void *params;
   uint32_t params_bytes; /* must be the kernel's */
   gpu_window windows[GPU_MAX_WINDOWS];
-  uint64_t cost; /* 0: the bytes of its windows */
+  uint64_t cost;          /* 0: the bytes of its windows */
+  uint32_t dynamic_bytes; /* at most caps->max_dynamic */
+  bool reads_part;
 } gpu_launch;
 void gpu_emit(gpu_lowering *l, const gpu_launch *d);
 /* gpu_launch for kernel NAME with its own structs of parameters and constants:

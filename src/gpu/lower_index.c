@@ -249,7 +249,8 @@ static void emit_pick(gpu_lowering *l, pick *k) {
     .log = log, .rank = gpu_axes_rank(&axes), .depth = k->depth, .idx_t = (uint32_t)gpu_in_type(l, 1)->dtype};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(pick, p, c), .groups = grid.groups, .group_size = grid.size,
                             .windows = {wide ? none : in, wide ? in : none, gpu_in(l, 1), wide ? none : out,
-                                        wide ? out : none, table}});
+                                        wide ? out : none, table},
+                            .reads_part = true});
 }
 
 void gpu_lower_gather(gpu_lowering *l) {

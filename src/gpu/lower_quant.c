@@ -30,7 +30,8 @@ static void emit_decode(gpu_lowering *l, uint32_t w, gpu_params_decode p, const 
                             .ti = chosen ? (uint32_t)chosen->dtype : 0};
   uint32_t stores = gpu_ceil_div(p.n, gpu_elements_per_word(type));
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(decode, p, c), .groups = gpu_ceil_div(stores, 128), .group_size = 128,
-                            .windows = {gpu_in(l, w), idx, to, gpu_block_grid(l, t->dtype)}});
+                            .windows = {gpu_in(l, w), idx, to, gpu_block_grid(l, t->dtype)},
+                            .reads_part = chosen != NULL});
 }
 
 void gpu_decode(gpu_lowering *l, uint32_t i, rlx_dtype type, gpu_window to) {

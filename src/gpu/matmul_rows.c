@@ -97,7 +97,8 @@ static void skinny_nk(gpu_lowering *l, const gpu_product *p, const gpu_window *u
                        .windows = {gpu_window_if(!vectors, p->a), gpu_window_if(vectors, p->a),
                                    gpu_window_if(!vectors, p->b), gpu_window_if(vectors, p->b),
                                    normed ? p->gamma : gpu_window_if(!vectors, f.up), gpu_window_if(vectors, f.up),
-                                   rows ? rows->window : f.to.extra_window, f.to.y}};
+                                   rows ? rows->window : f.to.extra_window, f.to.y},
+                       .reads_part = rows != NULL};
   if (f.m > 1) launch.kernel = &gpu_kernel_matvec8; /* these have the same parameters and constants */
   if (normed) launch.kernel = &gpu_kernel_matvec1_norm;
   gpu_emit(l, &launch);
@@ -144,7 +145,8 @@ static void skinny_kn(gpu_lowering *l, const gpu_product *p, const gpu_window *u
     l, &(gpu_launch){GPU_KERNEL(matvec_kn, params, c), .groups = f.parts * f.batches * f.splits, .group_size = f.group,
                      .windows = {gpu_window_if(!vec_x, p->a), gpu_window_if(vec_x, p->a), gpu_window_if(!vec_w, p->b),
                                  gpu_window_if(vec_w, p->b), gpu_window_if(!vec_w, f.up), gpu_window_if(vec_w, f.up),
-                                 rows ? rows->window : f.to.extra_window, f.to.y}});
+                                 rows ? rows->window : f.to.extra_window, f.to.y},
+                     .reads_part = rows != NULL});
   close_skinny(l, p, up != NULL, &f);
 }
 

@@ -51,7 +51,12 @@ static rlx_status add_dispatch(gpu_program *p, const gpu_caps *caps, const rlx_b
                                const rlx_bound *table) {
   const rlx_bound run = {&gpu_run_block, 0, 16};
   const gpu_kernel *k = from->kernel;
-  gpu_bound_dispatch to = {.kernel = k, .group_size = from->group_size, .cost = from->cost, .step = p->n_steps};
+  gpu_bound_dispatch to = {.kernel = k,
+                           .group_size = from->group_size,
+                           .dynamic_bytes = from->dynamic_bytes,
+                           .reads_part = from->reads_part,
+                           .cost = from->cost,
+                           .step = p->n_steps};
   if (k->n_windows > GPU_MAX_WINDOWS || k->params_bytes > sizeof from->params)
     return RLX_FAIL(RLX_INVALID, "kernel %s has too many windows or parameters", k->name);
   fold_groups(caps, from->groups, &to);

@@ -11,8 +11,9 @@
 typedef struct gpu_bound_dispatch {
   const gpu_kernel *kernel;
   const uint32_t *constants, *params;
-  uint32_t group_size, groups_x, groups_y;
+  uint32_t group_size, groups_x, groups_y, dynamic_bytes;
   uint64_t cost;
+  bool reads_part;
   size_t step;
   rlx_bound windows[GPU_MAX_WINDOWS];
 } gpu_bound_dispatch;

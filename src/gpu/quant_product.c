@@ -76,13 +76,46 @@ typedef struct matvec_shape {
   uint32_t mode, rows, cols, lanes, group;
 } matvec_shape;
 
+/* Whether a large workgroup rounds the row of x once, into shared memory. */
+static bool takes_staged(const gpu_lowering *l, const product *p) {
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  return tuned->block_staged_group && l->caps->max_group >= tuned->block_staged_group && p->m == 1 && !p->idx &&
+         p->k <= tuned->block_staged_max_k && p->k / 16 * 24 + 8 * 1024 <= l->caps->max_shared;
+}
+
+/* The number of rows and lanes whose workgroups take least time, all waves together: instructions of an invocation, as
+ * counted in the kernel. */
+static void choose_staged(const gpu_lowering *l, const product *p, matvec_shape *s) {
+  enum { FIXED = 120, PER_QUADS = 50, PER_SUM = 12, ACROSS_SUBGROUPS = 40, PER_UNIT = 10, PER_RUN = 10 };
+  const rlx_dtype t = gpu_in_type(l, p->w)->dtype;
+  const uint32_t elements = unit_elements(t), units = p->k / elements, per_unit = PER_UNIT + elements / 16 * PER_RUN;
+  const uint32_t max_rows = has_high_bits(t) ? 4 : 8;
+  uint64_t best = UINT64_MAX;
+  s->group = gpu_tuned(l->caps)->block_staged_group;
+  for (uint32_t lanes = 16; lanes <= s->group; lanes *= 2)
+    for (uint32_t rows = p->v ? 2 : 1; rows <= max_rows; rows *= 2) {
+      const uint32_t columns = s->group / lanes * (p->v ? rows / 2 : rows);
+      const uint64_t waves = gpu_ceil_div(gpu_ceil_div(p->n, columns), l->caps->units),
+                     steps = gpu_ceil_div(units, lanes);
+      const uint64_t time = waves * (FIXED + (uint64_t)gpu_ceil_div(p->k / 4, s->group) * PER_QUADS +
+                                     steps * rows * per_unit + rows * PER_SUM + (lanes > 32 ? ACROSS_SUBGROUPS : 0));
+      if (time >= best) continue;
+      best = time;
+      s->lanes = lanes, s->rows = rows;
+    }
+}
+
 static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   rlx_dtype t = gpu_in_type(l, p->w)->dtype;
   uint32_t m = p->idx ? 1 : p->m, units = p->k / unit_elements(t), width;
   matvec_shape s = {.group = GROUP, .cols = m <= 2 ? m : m <= 4 ? 4 : 8};
   bool rounds = !gpu_is_exact(l) && l->caps->has_dot8 && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
-  s.mode = !rounds ? 0 : m <= tuned->block_round_in_place ? 1 : 2;
+  s.mode = !rounds ? 0 : takes_staged(l, p) ? 3 : m <= tuned->block_round_in_place ? 1 : 2;
+  if (s.mode == 3) {
+    choose_staged(l, p, &s);
+    return s;
+  }
   /* Eight rows are much code: the compilers of software devices, which have small groups, take minutes and GBs. */
   bool narrow = l->caps->subgroup ? l->caps->subgroup < 8 : l->caps->max_group < 256;
   s.rows = s.cols > 1 || has_high_bits(t) || narrow ? 4 : 8;
@@ -114,7 +147,8 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
   planes w = open_planes(l, p->w), v = {0};
   if (p->v) v = open_planes(l, p->v);
   bool normed = p->gamma.from != GPU_NONE;
-  uint32_t sums = s.rows * s.cols + normed, width = p->v ? s.rows / 2 : s.rows, sets = s.group / s.lanes;
+  uint32_t sums = s.rows * s.cols + (normed && s.mode != 3), width = p->v ? s.rows / 2 : s.rows,
+           sets = s.group / s.lanes;
   uint32_t shuffled = l->caps->subgroup ? (l->caps->subgroup < s.lanes ? l->caps->subgroup : s.lanes) : 1;
   gpu_params_quant_matvec params = {.m = p->m,
                                     .n = p->n,
@@ -136,11 +170,13 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
                                   .dual = p->v != 0,
                                   .extra = p->extra,
                                   .act = (uint32_t)p->act,
-                                  .ti = p->idx ? (uint32_t)p->idx->dtype : 0};
+                                  .ti = p->idx ? (uint32_t)p->idx->dtype : 0,
+                                  .runs = s.mode == 3 ? p->k / 16 : 1};
   gpu_launch launch = {
     GPU_KERNEL(quant_matvec, params, c), .groups = params.tiles * gpu_ceil_div(p->m, p->idx ? 1 : s.cols),
     .group_size = s.group,
-    .windows = {w.wide, w.narrow, x, p->extra_window, normed ? p->gamma : p->idx_window, v.wide, v.narrow, p->y}};
+    .windows = {w.wide, w.narrow, x, p->extra_window, normed ? p->gamma : p->idx_window, v.wide, v.narrow, p->y},
+    .reads_part = p->idx != NULL};
   if (normed) launch.kernel = &gpu_kernel_quant_matvec_norm; /* has the same parameters and constants */
   gpu_emit(l, &launch);
 }

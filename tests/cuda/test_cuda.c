@@ -61,7 +61,7 @@ TEST(the_device_is_described) {
   CHECK(d->info.free_bytes > 0);
   rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("cuda:fast", &none), RLX_NOT_FOUND,
-              "expected block=N, window=N or submit=N, got 'fast'");
+              "expected block=N, window=N, submit=N or walk=N, got 'fast'");
   CHECK_FAILS(rlx_device_acquire("cuda:block=0", &none), RLX_NOT_FOUND, "got 'block=0'");
 }
 

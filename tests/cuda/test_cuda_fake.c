@@ -596,8 +596,7 @@ TEST(misaligned_window) {
   CUdeviceptr y = new_memory(64);
   CHECK_CU(launch_range(f, NONE, y + 4, 10, 0));
   CHECK_CU(cu.CtxSynchronize());
-  f = function(&gpu_kernel_range, "void __launch_bounds__(K_C0) range(u32x4 *y, const Params p) {}", RANGE_GROUP,
-               &(gpu_constants_range){.t = T_I32});
+  f = function(&gpu_kernel_range, "K_BEGIN(range, u32x4 *y) {}", RANGE_GROUP, &(gpu_constants_range){.t = T_I32});
   CHECK_CU(launch_range(f, NONE, y + 16, 10, 0));
   CHECK_CU(cu.CtxSynchronize());
   CHECK_CU(launch_range(f, NONE, y + 4, 10, 0));

@@ -17,6 +17,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   EXTRA = constants[7];
   ACT = constants[8];
   TI = constants[9];
+  RUNS = constants[10];
   w4 = windows[0];
   wb = windows[1];
   x = windows[2];
@@ -28,6 +29,8 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
 }
 static void k_group(void) {
   red = emu_shared(sizeof *red * (RED));
+  x_codes = emu_shared(sizeof *x_codes * (RUNS));
+  x_by = emu_shared(sizeof *x_by * (2u * RUNS + GROUP));
 }
 extern const emu_kernel emu_kernel_quant_matvec;
 const emu_kernel emu_kernel_quant_matvec = {"quant_matvec", k_bind, k_group, k_main};

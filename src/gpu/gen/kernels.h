@@ -338,7 +338,7 @@ typedef struct gpu_constants_quant_f16 { uint32_t rest; uint32_t eights; uint32_
 extern const struct gpu_kernel gpu_kernel_quant_f16;
 
 typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; float eps; } gpu_params_quant_matvec;
-typedef struct gpu_constants_quant_matvec { uint32_t t; uint32_t rows; uint32_t cols; uint32_t lanes; uint32_t red; uint32_t mode; uint32_t dual; uint32_t extra; uint32_t act; uint32_t ti; } gpu_constants_quant_matvec;
+typedef struct gpu_constants_quant_matvec { uint32_t t; uint32_t rows; uint32_t cols; uint32_t lanes; uint32_t red; uint32_t mode; uint32_t dual; uint32_t extra; uint32_t act; uint32_t ti; uint32_t runs; } gpu_constants_quant_matvec;
 extern const struct gpu_kernel gpu_kernel_quant_matvec;
 
 typedef struct gpu_params_quant_matvec_norm { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; float eps; } gpu_params_quant_matvec_norm;

@@ -1,5 +1,9 @@
 /* The CUDA prelude. The generated text is compiled by NVRTC with K_C0, K_C1, .. defined as the specialisation
- * constants; the windows are declared by K_WINDOWS. Vectors are CUDA's uint4 and float4. */
+ * constants; the windows are declared by K_WINDOWS. Vectors are CUDA's uint4 and float4.
+ *
+ * K_BEGIN, K_SHARED, K_LID, K_WG and K_BARRIER stay in the text as they are. tools/kernels puts their usual meaning,
+ * one kernel per launch, in front of it, unless they are defined already: src/cuda/walk.c makes one kernel of many
+ * texts. */
 typedef float f32;
 typedef unsigned int u32;
 typedef int i32;
@@ -35,7 +39,7 @@ typedef float4 f32x4;
 #define READS4(i, n)
 #define WRITES4(i, n)
 #define ATOMICS(i, n)
-#define SHARED(T, n, N) static __shared__ T n[N];
+#define SHARED(T, n, N) K_SHARED(T, n, N)
 
 #define VAR(T, n) T n
 #define PRECISE(T, n) T n
@@ -47,14 +51,14 @@ typedef float4 f32x4;
 #define FN3(R, n, A, a, B, b, C, c) K_DEVICE R n(A a, B b, C c)
 #define FN4(R, n, A, a, B, b, C, c, D, d) K_DEVICE R n(A a, B b, C c, D d)
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) K_DEVICE R n(A a, B b, C c, D d, E e)
-#define KERNEL(n) extern "C" __global__ void __launch_bounds__(K_C0) n(K_WINDOWS, const Params p) { \
+#define KERNEL(n) K_BEGIN(n, K_WINDOWS) { \
   if (WG >= p.groups) { return; }
 #define END }
 
 #define GROUP ((u32)K_C0)
-#define LID threadIdx.x
-#define WG (blockIdx.y * gridDim.x + blockIdx.x)
-#define BARRIER __syncthreads()
+#define LID K_LID
+#define WG K_WG
+#define BARRIER K_BARRIER
 #define UNIFORM(shared_value) (shared_value)
 
 #define LD(w, i) w[i]
@@ -97,7 +101,7 @@ K_DEVICE u32 k_half_pair(f32 lo, f32 hi) {
 #define K_SUBGROUP 1
 #define SG_SIZE 32u
 #define SG_LANE (threadIdx.x & 31u)
-#define SG_INDEX (threadIdx.x >> 5u)
+#define SG_INDEX (LID >> 5u)
 template <class T> K_DEVICE T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 template <class T> K_DEVICE T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
 template <class T> K_DEVICE T SG_ADD(T x) {
@@ -114,4 +118,7 @@ template <class T> K_DEVICE T SG_MIN(T x) {
 }
 #ifdef K_MATRIX
 #include "k_cuda_matrix.h"
+#endif
+#ifdef K_HOPPER
+#include "k_cuda_hopper.h"
 #endif

@@ -1,6 +1,6 @@
 /* The part of the CUDA prelude for kernels on matrix units (NAME.matrix.k): GLSL's names for subgroups, its 16-bit
  * floats (bf16 with K_BFLOAT16), and the instructions that matrices.h builds matrices of. From sm_80 on. */
-#define gl_SubgroupID (threadIdx.x >> 5u)
+#define gl_SubgroupID (LID >> 5u)
 #define gl_SubgroupInvocationID (threadIdx.x & 31u)
 K_DEVICE void subgroupBarrier() { __syncwarp(); }
 template <class T> K_DEVICE T subgroupShuffleXor(T x, u32 mask) { return SG_XOR(x, mask); }

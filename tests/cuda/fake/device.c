@@ -246,6 +246,7 @@ CUresult fake_DeviceGetAttribute(int *out, int attribute, CUdevice d) {
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: *out = 1; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *out = s->arch / 10; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *out = s->arch % 10; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *out = s->shared_bytes; break;
     default: r = fake_refuse(CUDA_ERROR_INVALID_VALUE, "attribute %d is not one that the fake knows", attribute);
   }
   return fake_unlock(r);

@@ -129,6 +129,8 @@ typedef struct fake_launch {
   uint32_t grid_x, grid_y, block_x;
   uint64_t windows[GPU_MAX_WINDOWS];
   uint32_t params[GPU_MAX_PARAM_WORDS];
+  uint64_t steps; /* of "walk": their table, and how many */
+  uint32_t n_steps;
 } fake_launch;
 
 typedef enum fake_op_kind { FAKE_OP_NONE, FAKE_OP_COPY, FAKE_OP_SET, FAKE_OP_LAUNCH, FAKE_OP_GRAPH } fake_op_kind;
@@ -174,6 +176,7 @@ typedef struct fake_image {
   uint32_t group_size;
   uint32_t window_align[GPU_MAX_WINDOWS];
   uint32_t constants[GPU_MAX_CONSTANTS];
+  uint32_t n_more; /* of "walk": the kernels that it is composed of, whose images follow */
   char kernel[64];
 } fake_image;
 #define FAKE_MAGIC "fakecuda"

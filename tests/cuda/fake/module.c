@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/walk.h"
 #include "emu/run.h"
 
 typedef struct fake_module fake_module;
@@ -16,7 +17,8 @@ struct fake_module {
   CUfunction function; /* NULL until it is asked for */
   fake_context *context;
   fake_image image;
-  const gpu_kernel *kernel; /* NULL: blind */
+  const gpu_kernel *kernel; /* NULL: blind, or composed of `more` */
+  fake_image *more;
 };
 
 uint64_t fake_checksum(const fake_image *image) {
@@ -43,7 +45,9 @@ static CUresult read_image(const void *bytes, fake_module *m) {
   if (m->image.checksum != fake_checksum(&m->image))
     return fake_refuse(CUDA_ERROR_INVALID_IMAGE, "an image whose bytes have changed");
   m->kernel = fake_kernel(m->image.kernel);
-  if (!m->kernel) return fake_refuse(CUDA_ERROR_INVALID_IMAGE, "an image of an unknown kernel '%s'", m->image.kernel);
+  if (m->image.n_more) m->more = fake_copy((const fake_image *)bytes + 1, m->image.n_more * sizeof *m->more);
+  if (!m->kernel && !m->more)
+    return fake_refuse(CUDA_ERROR_INVALID_IMAGE, "an image of an unknown kernel '%s'", m->image.kernel);
   if (m->image.arch &&
       (m->image.arch / 10 != (uint32_t)fake_device.arch / 10 || m->image.arch > (uint32_t)fake_device.arch))
     return fake_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, "an image for sm_%u", (unsigned)m->image.arch);
@@ -69,6 +73,7 @@ static void write_error_log(unsigned n_options, const int *options, void **value
 static void module_free(fake_module *m) {
   if (m->function) fake_handle_free(m->function);
   if (m->handle) fake_handle_free(m->handle);
+  free(m->more);
   free(m);
 }
 
@@ -162,12 +167,66 @@ CUresult fake_launch_read(const fake_context *c, const CUDA_KERNEL_NODE_PARAMS_v
   if (!m || m->context != c)
     return fake_refuse(CUDA_ERROR_INVALID_HANDLE,
                        m ? "a function of another context" : "a handle that is not of a function");
-  CUresult r = check_shape(p, m);
+  CUresult r = m->more ? CUDA_SUCCESS : check_shape(p, m);
+  if (m->more) {
+    memcpy(&out->steps, p->params[0], sizeof out->steps);
+    memcpy(&out->n_steps, p->params[1], sizeof out->n_steps);
+  }
   if (r || !m->kernel) return r;
   if (!p->params || p->extra) return fake_refuse(CUDA_ERROR_INVALID_VALUE, "expected arguments by pointers to them");
   for (uint32_t i = 0; i < m->kernel->n_windows; i++) memcpy(&out->windows[i], p->params[i], sizeof(CUdeviceptr));
   memcpy(out->params, p->params[m->kernel->n_windows], m->kernel->params_bytes);
   return CUDA_SUCCESS;
+}
+
+static CUresult execute_kernel(fake_context *c, const fake_image *image, const fake_launch *l, char text[256]) {
+  const gpu_kernel *kernel = fake_kernel(image->kernel);
+  emu_window windows[GPU_MAX_WINDOWS] = {{0}};
+  for (uint32_t i = 0; i < kernel->n_windows; i++) {
+    const fake_memory *at = l->windows[i] ? fake_memory_at(c, l->windows[i]) : NULL;
+    if (!at) continue; /* empty: any access is a fault */
+    if (l->windows[i] % image->window_align[i]) {
+      snprintf(text, 256, "kernel %s: window %u is at %#llx, expected a multiple of %u", kernel->name, (unsigned)i,
+               (unsigned long long)l->windows[i], (unsigned)image->window_align[i]);
+      return CUDA_ERROR_MISALIGNED_ADDRESS;
+    }
+    uint64_t offset = l->windows[i] - at->address;
+    windows[i] = (emu_window){at->host + offset, (at->bytes - offset) / 4 * 4};
+  }
+  emu_launch launch = {kernel, image->constants, l->params, windows, l->grid_x, l->grid_y, l->block_x};
+  return emu_dispatch(&launch, text) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+/* The steps of a level in a random order: any order must do. */
+static CUresult execute_walk(fake_context *c, const fake_module *m, const fake_launch *l, char text[256]) {
+  cu_walk_step *steps = (void *)fake_range(c, l->steps, l->n_steps * sizeof *steps);
+  if (!steps) {
+    snprintf(text, 256, "a table of %u steps that is not in memory", (unsigned)l->n_steps);
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  }
+  steps = fake_copy(steps, l->n_steps * sizeof *steps);
+  CUresult r = CUDA_SUCCESS;
+  for (uint32_t first = 0, end; first < l->n_steps && !r; first = end) {
+    for (end = first + 1; end < l->n_steps && !steps[end - 1].ends;) end++;
+    for (uint32_t i = first; i < end && !r; i++) {
+      const uint32_t other = i + fake_random(end - i);
+      cu_walk_step s = steps[other];
+      steps[other] = steps[i];
+      fake_launch one = {.grid_x = s.groups, .grid_y = 1};
+      if (s.kernel >= m->image.n_more) {
+        snprintf(text, 256, "step %u has kernel %u of %u", (unsigned)i, (unsigned)s.kernel, (unsigned)m->image.n_more);
+        r = CUDA_ERROR_ILLEGAL_ADDRESS;
+        break;
+      }
+      one.block_x = m->more[s.kernel].group_size;
+      memcpy(one.windows, s.windows, sizeof one.windows);
+      memcpy(one.params, s.params, sizeof one.params);
+      fake_count.kernels++;
+      r = execute_kernel(c, &m->more[s.kernel], &one, text);
+    }
+  }
+  free(steps);
+  return r;
 }
 
 CUresult fake_execute_launch(fake_context *c, const fake_launch *l, char text[256]) {
@@ -176,37 +235,53 @@ CUresult fake_execute_launch(fake_context *c, const fake_launch *l, char text[25
     snprintf(text, 256, "a launch of a kernel whose module was unloaded");
     return CUDA_ERROR_LAUNCH_FAILED;
   }
+  if (m->more) return execute_walk(c, m, l, text);
   fake_count.kernels++;
-  if (!m->kernel) return CUDA_SUCCESS;
-  emu_window windows[GPU_MAX_WINDOWS] = {{0}};
-  for (uint32_t i = 0; i < m->kernel->n_windows; i++) {
-    const fake_memory *at = l->windows[i] ? fake_memory_at(c, l->windows[i]) : NULL;
-    if (!at) continue; /* empty: any access is a fault */
-    if (l->windows[i] % m->image.window_align[i]) {
-      snprintf(text, 256, "kernel %s: window %u is at %#llx, expected a multiple of %u", m->kernel->name, (unsigned)i,
-               (unsigned long long)l->windows[i], (unsigned)m->image.window_align[i]);
-      return CUDA_ERROR_MISALIGNED_ADDRESS;
-    }
-    uint64_t offset = l->windows[i] - at->address;
-    windows[i] = (emu_window){at->host + offset, (at->bytes - offset) / 4 * 4};
-  }
-  emu_launch launch = {m->kernel, m->image.constants, l->params, windows, l->grid_x, l->grid_y, l->block_x};
-  return emu_dispatch(&launch, text) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+  return m->kernel ? execute_kernel(c, &m->image, l, text) : CUDA_SUCCESS;
 }
 
-CUresult fake_LaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                           unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream handle, void **params,
-                           void **extra) {
+/* The fake's kernels have no memory of that kind: any size is taken. */
+CUresult fake_FuncSetAttribute(CUfunction f, int attribute, int value) {
+  fake_lock();
+  fake_context *c = NULL;
+  CUresult r = fake_current(&c);
+  if (!r && !fake_handle_find(FAKE_FUNCTION, f)) r = fake_refuse(CUDA_ERROR_INVALID_HANDLE, "not a function");
+  if (!r && (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0))
+    r = fake_refuse(CUDA_ERROR_INVALID_VALUE, "attribute %d of a function", attribute);
+  return fake_unlock(r);
+}
+
+static CUresult submit_launch(const CUDA_KERNEL_NODE_PARAMS_v1 *p, CUstream handle) {
   fake_lock();
   fake_context *c = NULL;
   fake_stream *s = NULL;
   fake_launch launch;
-  CUDA_KERNEL_NODE_PARAMS_v1 p = {f, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, params, extra};
   CUresult r = fake_submit(handle, &fake_count.launches, &c, &s);
-  if (!r) r = fake_launch_read(c, &p, &launch);
+  if (!r) r = fake_launch_read(c, p, &launch);
   if (r) return fake_unlock(r);
   fake_op *op = fake_push(s, FAKE_OP_LAUNCH);
   op->launch = launch;
   op->lose = fake_loses_now();
   return fake_unlock(r);
+}
+
+CUresult fake_LaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                           unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream handle, void **params,
+                           void **extra) {
+  const CUDA_KERNEL_NODE_PARAMS_v1 p = {f,       grid_x,  grid_y,       grid_z, block_x,
+                                        block_y, block_z, shared_bytes, params, extra};
+  return submit_launch(&p, handle);
+}
+
+CUresult fake_LaunchCooperativeKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                      unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream handle,
+                                      void **params) {
+  const CUDA_KERNEL_NODE_PARAMS_v1 p = {f,       grid_x,  grid_y,       grid_z, block_x,
+                                        block_y, block_z, shared_bytes, params, NULL};
+  if (grid_x > (unsigned)fake_device.units) {
+    fake_lock();
+    return fake_unlock(fake_refuse(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "%u blocks: expected at most %d", grid_x,
+                                   fake_device.units));
+  }
+  return submit_launch(&p, handle);
 }

@@ -16,6 +16,7 @@ typedef struct program {
   bool is_compiled;
   bool is_virtual; /* compiled for compute_NN: there is PTX alone */
   fake_image image;
+  fake_image *more; /* image.n_more */
 } program;
 
 static program *find(nvrtcProgram p) { return fake_handle_find(FAKE_PROGRAM, p); }
@@ -64,6 +65,7 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram *handle) {
   fake_handle_free(*handle);
   *handle = NULL;
   free(p->text);
+  free(p->more);
   free(p);
   return leave(NVRTC_SUCCESS);
 }
@@ -98,19 +100,50 @@ static nvrtcResult read_options(program *p, int n_options, const char *const *op
 }
 
 /* 16 for the windows that are pointers to vectors in the text's declaration of the kernel. */
-static void read_windows(program *p) {
+static void read_windows(const char *text, fake_image *image) {
   char declared[96];
-  snprintf(declared, sizeof declared, "__launch_bounds__(K_C0) %s(", p->image.kernel);
-  const char *at = strstr(p->text, declared);
+  snprintf(declared, sizeof declared, "K_BEGIN(%s,", image->kernel);
+  const char *at = strstr(text, declared);
   if (at) at += strlen(declared) - 1;
   for (int i = 0; i < GPU_MAX_WINDOWS; i++) {
-    p->image.window_align[i] = 4;
+    image->window_align[i] = 4;
     if (!at || *at == ')' || !*at) continue;
     size_t bytes = strcspn(at + 1, ",)") + 1;
     for (size_t k = 0; k + 5 <= bytes; k++)
-      if (strncmp(at + k, "u32x4", 5) == 0) p->image.window_align[i] = 16;
+      if (strncmp(at + k, "u32x4", 5) == 0) image->window_align[i] = 16;
     at += bytes;
   }
+}
+
+static void seal(fake_image *image) {
+  memcpy(image->magic, FAKE_MAGIC, sizeof image->magic);
+  image->checksum = fake_checksum(image);
+}
+
+/* A composed kernel: each part begins with a line that has the kernel's name, its group and its constants. */
+static nvrtcResult compile_walk(program *p) {
+  static const char begins[] = "//walk ";
+  p->image.n_more = 0;
+  for (const char *at = p->text; (at = strstr(at, begins)) != NULL;) {
+    p->more = realloc(p->more, (p->image.n_more + 1) * sizeof *p->more);
+    if (!p->more) abort();
+    fake_image *image = &p->more[p->image.n_more++];
+    memset(image, 0, sizeof *image);
+    at += strlen(begins);
+    snprintf(image->kernel, sizeof image->kernel, "%.*s", (int)strcspn(at, " "), at);
+    char *end;
+    image->group_size = (uint32_t)strtoul(at + strcspn(at, " "), &end, 10);
+    const gpu_kernel *k = fake_kernel(image->kernel);
+    for (uint32_t i = 0; k && i < k->n_constants; i++) image->constants[i] = (uint32_t)strtoul(end, &end, 10);
+    if (!k || *end != '\n') {
+      snprintf(p->log, sizeof p->log, "walk.cu: error: a part with an unknown kernel or other constants: %.64s\n", at);
+      return NVRTC_ERROR_COMPILATION;
+    }
+    read_windows(at, image);
+    seal(image);
+  }
+  seal(&p->image);
+  return NVRTC_SUCCESS;
 }
 
 static nvrtcResult compile(program *p, int n_options, const char *const *options) {
@@ -121,6 +154,7 @@ static nvrtcResult compile(program *p, int n_options, const char *const *options
   if (r) return r;
   size_t bytes = strcspn(p->name, ".");
   snprintf(p->image.kernel, sizeof p->image.kernel, "%.*s", (int)bytes, p->name);
+  if (strcmp(p->image.kernel, "walk") == 0) return compile_walk(p);
   const gpu_kernel *k = fake_kernel(p->image.kernel);
   if (!k) {
     snprintf(p->log, sizeof p->log, "%s: error: the fake compiler has no kernel '%s'\n", p->name, p->image.kernel);
@@ -131,9 +165,8 @@ static nvrtcResult compile(program *p, int n_options, const char *const *options
     snprintf(p->log, sizeof p->log, "%s(1): error: identifier \"K_C%u\" is undefined\n", p->name, (unsigned)i);
     return NVRTC_ERROR_COMPILATION;
   }
-  read_windows(p);
-  memcpy(p->image.magic, FAKE_MAGIC, sizeof p->image.magic);
-  p->image.checksum = fake_checksum(&p->image);
+  read_windows(p->text, &p->image);
+  seal(&p->image);
   return NVRTC_SUCCESS;
 }
 
@@ -161,8 +194,10 @@ static nvrtcResult get(nvrtcProgram handle, bool wants_code, bool wants_cubin, s
   const void *from = wants_code ? (const void *)&p->image : p->log;
   size_t n = wants_code ? sizeof p->image : strlen(p->log) + 1;
   if (wants_cubin && p->is_virtual) n = 0;
-  if (bytes) *bytes = n;
+  const size_t more = wants_code && n ? p->image.n_more * sizeof *p->more : 0;
+  if (bytes) *bytes = n + more;
   if (to) memcpy(to, from, n);
+  if (to && more) memcpy(to + n, p->more, more);
   return leave(NVRTC_SUCCESS);
 }
 
