@@ -121,7 +121,7 @@ if(has_vulkan)
   target_compile_definitions(tests_test_vulkan_faults PRIVATE FAULT_DRIVER="$<TARGET_FILE:vk_fault_driver>")
 endif()
 
-# A CUDA driver and compiler on the host (tests/support/cuda_fake.h): a library with the names of both, in a folder that
+# CUDA's driver, compiler and cuBLASLt on the host (tests/support/cuda_fake.h): a library with their names, in a folder that
 # tests put before all others. It stays loaded, as NVIDIA's does.
 if(UNIX AND NOT APPLE)
   file(GLOB fake_cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cuda/fake/*.c)
@@ -137,7 +137,8 @@ if(UNIX AND NOT APPLE)
   set_target_properties(fake_cuda PROPERTIES PREFIX "" OUTPUT_NAME libcuda SUFFIX ".so.1"
     LIBRARY_OUTPUT_DIRECTORY ${fake_cuda_folder})
   add_custom_command(TARGET fake_cuda POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -E create_symlink libcuda.so.1 ${fake_cuda_folder}/libnvrtc.so.13 VERBATIM)
+    COMMAND ${CMAKE_COMMAND} -E create_symlink libcuda.so.1 ${fake_cuda_folder}/libnvrtc.so.13
+    COMMAND ${CMAKE_COMMAND} -E create_symlink libcuda.so.1 ${fake_cuda_folder}/libcublasLt.so.13 VERBATIM)
   add_dependencies(rlx_tests_shared fake_cuda)
 endif()
 

@@ -34,12 +34,14 @@ struct cu_device {
   int n_locks; /* number of locks that were initialised */
 
   gpu_pipelines pipelines;
-  pthread_mutex_t walk_lock; /* guards what follows, and is held while a kernel is composed and compiled */
-  struct cu_walker *walkers; /* walk.h */
-  uint64_t walk_runs;        /* runs after which a span is walked */
-  size_t walk_min;           /* minimum of its dispatches */
-  CUdeviceptr nothing;       /* CU_ALIGN bytes of zeros, for an absent window of a kernel */
-  atomic_bool lost_begun;    /* base.is_lost is set after lost_why is written */
+  pthread_mutex_t walk_lock;  /* guards what follows, and is held while a kernel is composed and compiled */
+  struct cu_walker *walkers;  /* walk.h */
+  uint64_t walk_runs;         /* runs after which a span is walked */
+  size_t walk_min;            /* minimum of its dispatches */
+  const struct cu_blas *blas; /* NULL: none (blas.h) */
+  struct cublasLtContext *blas_handle;
+  CUdeviceptr nothing;    /* CU_ALIGN bytes of zeros, for an absent window of a kernel */
+  atomic_bool lost_begun; /* base.is_lost is set after lost_why is written */
   char lost_why[256];
 };
 

@@ -5,12 +5,14 @@
  *   block=N    blocks of at most N bytes
  *   window=N   windows of kernels of at most N bytes
  *   submit=N   runs that can be stopped are submitted in parts of at most N units of work
- *   walk=N     a span of steps becomes one kernel after N runs (walk.h) */
+ *   walk=N     a span of steps becomes one kernel after N runs (walk.h)
+ *   library=N  products of at least N multiply-adds are cuBLASLt's, where there is one (blas.h) */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "cuda/blas.h"
 #include "cuda/compile.h"
 #include "cuda/cu.h"
 #include "cuda/walk.h"
@@ -81,9 +83,9 @@ void cu_leave(cu_device *d) {
 /* ---- opening ---- */
 
 typedef struct variant { /* in the order of the words; 0: the device's own value */
-  uint64_t block, window, submit, walk;
+  uint64_t block, window, submit, walk, library;
 } variant;
-static const char *const words[] = {"block=", "window=", "submit=", "walk="};
+static const char *const words[] = {"block=", "window=", "submit=", "walk=", "library="};
 
 static void apply_variant(cu_device *d, const variant *v) {
   rlx_device_info *info = &d->base.info;
@@ -93,6 +95,7 @@ static void apply_variant(cu_device *d, const variant *v) {
   info->max_window_bytes = d->caps.max_window_bytes;
   d->submit_cost = v->submit ? v->submit : (uint64_t)gpu_tuned(&d->caps)->submit_millions * 1000000;
   d->walk_runs = v->walk ? v->walk : gpu_tuned(&d->caps)->walk_runs;
+  d->caps.choices.library_min_products = v->library;
   d->walk_min = v->walk ? 1 : gpu_tuned(&d->caps)->walk_min;
 }
 
@@ -103,6 +106,7 @@ static rlx_status prepare(cu_device *d) {
   if (!r) r = d->f->CtxSynchronize();
   if (r) return cu_fail(d, r, "first memory of %.100s", d->base.info.name);
   if (!d->f->MemGetInfo(&free_bytes, &bytes)) d->base.info.free_bytes = free_bytes;
+  cu_blas_open(d);
   return gpu_pipelines_init(&d->pipelines, &cu_pipeline_maker, d, gpu_column_cuda, &d->caps);
 }
 
@@ -149,6 +153,7 @@ void cu_device_close(rlx_device *base) {
   cu_device *d = cu_device_of(base);
   if (cu_enter_any(d)) {
     cu_walkers_destroy(d);
+    cu_blas_close(d);
     gpu_pipelines_deinit(&d->pipelines);
     if (d->nothing) d->f->MemFree(d->nothing);
     cu_leave(d);

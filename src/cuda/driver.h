@@ -72,9 +72,10 @@ enum { /* cuDeviceGetAttribute */
 };
 
 enum {
-  CU_CTX_MAP_HOST = 8,        /* cuCtxCreate_v2; scheduling of waits is the driver's choice */
-  CU_STREAM_NON_BLOCKING = 1, /* cuStreamCreate: does not synchronise with the default stream */
-  CU_EVENT_DEFAULT = 0,       /* cuEventCreate */
+  CU_CTX_MAP_HOST = 8,                /* cuCtxCreate_v2; scheduling of waits is the driver's choice */
+  CU_STREAM_NON_BLOCKING = 1,         /* cuStreamCreate: does not synchronise with the default stream */
+  CU_STREAM_CAPTURE_MODE_RELAXED = 2, /* cuStreamBeginCapture_v2: forbids this thread nothing */
+  CU_EVENT_DEFAULT = 0,               /* cuEventCreate */
   CU_EVENT_DISABLE_TIMING = 2,
   CU_MEMHOSTALLOC_DEVICEMAP = 2, /* cuMemHostAlloc */
   CU_MEMORYTYPE_DEVICE = 2,

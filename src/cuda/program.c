@@ -34,6 +34,7 @@ static rlx_status find_pipelines(rlx_program *p) {
   if (!p->dispatches) return RLX_FAIL(RLX_NO_MEMORY, "%zu dispatches", n);
   RLX_TRY(gpu_program_find_pipelines(&p->body, &p->device->pipelines));
   for (size_t i = 0; i < n; i++) {
+    if (!p->body.requests[i].made) continue;
     p->dispatches[i].function = cu_pipeline_function(p->body.requests[i].made);
     RLX_TRY(allow_dynamic(p, i));
   }
@@ -70,6 +71,27 @@ static rlx_status bind_windows(rlx_program *p) {
   return RLX_OK;
 }
 
+/* ---- products by a library ---- */
+
+static rlx_status make_products(rlx_program *p) {
+  for (size_t i = 0; i < p->body.dispatches.n; i++) {
+    const gpu_bound_dispatch *q = &p->body.dispatches.v[i];
+    if (gpu_kernel_has_code(q->kernel)) continue;
+    rlx_status s = cu_product_create(p->device, (const void *)q->params, p->dispatches[i].windows,
+                                     q->windows[GPU_LIBRARY_WORK].bytes, &p->dispatches[i].product);
+    if (s) return gpu_program_frame(&p->body, s, q->step);
+  }
+  return RLX_OK;
+}
+
+/* The context is current. */
+static rlx_status make_products_inside(rlx_program *p) {
+  RLX_TRY(cu_enter(p->device));
+  rlx_status s = make_products(p);
+  cu_leave(p->device);
+  return s;
+}
+
 void cu_arguments_of(const rlx_program *p, size_t dispatch, cu_arguments *out) {
   const gpu_bound_dispatch *q = &p->body.dispatches.v[dispatch];
   const uint32_t n = q->kernel->n_windows;
@@ -92,6 +114,7 @@ rlx_status cu_program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_pro
   if (!s) s = make_memory(p);
   if (!s) s = find_pipelines(p);
   if (!s) s = bind_windows(p);
+  if (!s) s = make_products_inside(p);
   if (s) cu_program_destroy(p);
   else *out = p;
   return s;
@@ -115,6 +138,7 @@ void cu_program_destroy(rlx_program *p) {
   if (is_current && (cu_mark(p->queue, &marked) || cu_wait(p->queue, p->last < marked ? p->last : marked)))
     d->f->CtxSynchronize();
   destroy_recordings(p);
+  for (size_t i = 0; p->dispatches && i < p->body.dispatches.n; i++) cu_product_destroy(d, p->dispatches[i].product);
   cu_block_destroy(&d->base, p->run_block);
   cu_block_destroy(&d->base, p->table_block);
   gpu_program_deinit(&p->body);

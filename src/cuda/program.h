@@ -4,6 +4,7 @@
 #ifndef RLX_CUDA_PROGRAM_H
 #define RLX_CUDA_PROGRAM_H
 
+#include "cuda/blas.h"
 #include "cuda/compile.h"
 #include "cuda/walk.h"
 #include "gpu/hazards.h"
@@ -11,7 +12,8 @@
 
 /* What CUDA adds to the dispatch with the same index. */
 typedef struct cu_dispatch {
-  CUfunction function;
+  CUfunction function; /* NULL: a library computes it: */
+  cu_product *product;
   CUdeviceptr windows[GPU_MAX_WINDOWS];
   uint32_t n_accesses;
   gpu_access accesses[GPU_MAX_WINDOWS]; /* of memory that changes, not of tables */

@@ -14,6 +14,7 @@ typedef struct recorder {
   cu_order order;
   RLX_ARRAY(CUgraphNode) nodes;
   RLX_ARRAY(CUgraphNode) handles; /* of the nodes that the next one waits for */
+  CUstream stream;                /* records what a library submits; created on first use */
 } recorder;
 
 void cu_recording_destroy(rlx_program *p, cu_recording *r) {
@@ -34,6 +35,32 @@ static rlx_status order(recorder *r, const gpu_access *a, uint32_t n) {
   r->handles.n = 0;
   for (size_t i = 0; i < r->order.after.n && ok; i++) ok = rlx_array_push(&r->handles, r->nodes.v[r->order.after.v[i]]);
   return ok ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "cuda: a graph of %zu nodes", r->nodes.n);
+}
+
+/* What a library submits for a product, as a graph. */
+static rlx_status capture(recorder *r, const cu_product *product, CUgraph *out) {
+  cu_device *d = r->p->device;
+  CUresult s = r->stream ? CUDA_SUCCESS : d->f->StreamCreate(&r->stream, CU_STREAM_NON_BLOCKING);
+  if (!s) s = d->f->StreamBeginCapture(r->stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+  if (s) return cu_fail(d, s, "a stream that records");
+  rlx_status status = cu_product_launch(d, product, r->stream);
+  s = d->f->StreamEndCapture(r->stream, out);
+  return status ? status : s ? cu_fail(d, s, "recording a product") : RLX_OK;
+}
+
+static rlx_status add_product(recorder *r, size_t i) {
+  cu_device *d = r->p->device;
+  const cu_dispatch *made = &r->p->dispatches[i];
+  CUgraph child = NULL;
+  RLX_TRY(order(r, made->accesses, made->n_accesses));
+  rlx_status status = capture(r, made->product, &child);
+  if (!status) {
+    CUresult s = d->f->GraphAddChildGraphNode(&r->nodes.v[r->nodes.n], r->graph, r->handles.v, r->handles.n, child);
+    if (s) status = cu_fail(d, s, "a product in a graph");
+    else r->nodes.n++;
+  }
+  if (child) d->f->GraphDestroy(child);
+  return status;
 }
 
 static rlx_status add_kernel(recorder *r, size_t i) {
@@ -87,7 +114,8 @@ static rlx_status add_steps(recorder *r, size_t first, size_t last) {
   for (size_t i = first; i <= last; i++) {
     const gpu_step *step = &r->p->body.steps[i];
     rlx_status s = RLX_OK;
-    for (size_t k = 0; k < step->n && !s; k++) s = add_kernel(r, step->first + k);
+    for (size_t k = step->first; k < step->first + step->n && !s; k++)
+      s = r->p->dispatches[k].product ? add_product(r, k) : add_kernel(r, k);
     if (!s && step->copy_bytes) s = add_copy(r, step);
     if (s) return gpu_program_frame(&r->p->body, s, i);
   }
@@ -118,6 +146,7 @@ static rlx_status add_part(rlx_program *p, cu_recording *out, size_t first, size
     recorder r = {.p = p};
     rlx_status s = make_graph(&r, first, last, &part.graph);
     if (r.graph) p->device->f->GraphDestroy(r.graph);
+    if (r.stream) p->device->f->StreamDestroy(r.stream);
     cu_order_deinit(&r.order);
     rlx_array_deinit(&r.nodes);
     rlx_array_deinit(&r.handles);

@@ -18,6 +18,10 @@ static rlx_status launch_step(rlx_program *p, size_t index) {
   CUresult r = CUDA_SUCCESS;
   for (size_t k = step->first; k < step->first + step->n && !r; k++) {
     const gpu_bound_dispatch *q = &p->body.dispatches.v[k];
+    if (p->dispatches[k].product) {
+      RLX_TRY(cu_product_launch(p->device, p->dispatches[k].product, p->queue->stream));
+      continue;
+    }
     cu_arguments arguments;
     cu_arguments_of(p, k, &arguments);
     r = f->LaunchKernel(p->dispatches[k].function, q->groups_x, q->groups_y, 1, q->group_size, 1, 1, q->dynamic_bytes,

@@ -29,9 +29,9 @@ gpu_lower_fn gpu_lower_get(rlx_op op) {
 void gpu_caps_text(const gpu_caps *c, char *out, size_t bytes) {
   char subgroup[24] = "";
   if (c->subgroup) snprintf(subgroup, sizeof subgroup, " subgroup:%u", (unsigned)c->subgroup);
-  snprintf(out, bytes, "group:%u shared:%u%s%s%s%s%s%s", (unsigned)c->max_group, (unsigned)c->max_shared, subgroup,
+  snprintf(out, bytes, "group:%u shared:%u%s%s%s%s%s%s%s", (unsigned)c->max_group, (unsigned)c->max_shared, subgroup,
            c->has_f16 ? " f16" : "", c->has_dot8 ? " dot8" : "", c->has_coopmat ? " coopmat" : "",
-           c->has_coopmat_bf16 ? " coopmat_bf16" : "", c->has_wgmma ? " wgmma" : "");
+           c->has_coopmat_bf16 ? " coopmat_bf16" : "", c->has_wgmma ? " wgmma" : "", c->has_library ? " library" : "");
 }
 
 /* ---- sizes ---- */

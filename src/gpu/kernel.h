@@ -29,6 +29,9 @@ typedef struct gpu_kernel {
 
 extern const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT];
 
+/* False: not a row of the table, and in no column: the backend calls a library instead (library.h). */
+static inline bool gpu_kernel_has_code(const gpu_kernel *k) { return k->index < GPU_KERNEL_COUNT; }
+
 /* ---- the columns ---- */
 
 typedef struct gpu_pack {

@@ -1,4 +1,4 @@
-/* f32 times f16 on matrix units, which multiply only f16. This is the main product of a language model's prefill.
+/* f32 times f16 on matrix units, which multiply only f16, or by a library, which does the same. This is the main product of a language model's prefill.
  *
  * Each row of a is scaled by a power of two into the range of f16 and split into two f16 rows: the rounded elements and
  * the rounding residues (kernels/quant_f16.k). That keeps 22 bits of each element, and products of f16 are exact in
@@ -7,14 +7,17 @@
  * rate of f32. With RLX_SWITCH_FAST_F16 there is only the first row.
  *
  * Not used with `exact`: an infinite element of b times a residue of 0 is NaN, where f32 gives infinity. */
-#include "gpu/matmul_plan.h"
+#include "gpu/library.h"
+
+bool gpu_product_can_f16(const gpu_lowering *l, const gpu_product *p) {
+  uint64_t parts = 8ull * p->m * p->n; /* bytes without split-K, which so large a result does not use */
+  return parts <= l->caps->max_window_bytes && !gpu_is_exact(l) && p->a_type == RLX_F32 && p->b_type == RLX_F16 &&
+         p->n_axes == 0 && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) && p->m > PRODUCT_SKINNY_ROWS &&
+         (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->f16_min_elements && !l->caps->choices.tile;
+}
 
 bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p) {
-  uint64_t parts = 8ull * p->m * p->n; /* bytes without split-K, which so large a result does not use */
-  return parts <= l->caps->max_window_bytes && !gpu_is_exact(l) && l->caps->has_coopmat && p->a_type == RLX_F32 &&
-         p->b_type == RLX_F16 && p->n_axes == 0 && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) &&
-         p->m > PRODUCT_SKINNY_ROWS && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->f16_min_elements &&
-         !l->caps->choices.tile;
+  return gpu_product_can_f16(l, p) && (l->caps->has_coopmat || gpu_product_suits_library(l, p));
 }
 
 product_f16 gpu_product_to_f16(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order) {
@@ -43,6 +46,11 @@ void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16
                       .a = a->a,
                       .b = p->b};
   product_choice choice;
+  if (gpu_product_suits_library(l, p)) { /* the two rows have the same b: one product */
+    both.m *= a->n_rows;
+    gpu_product_sum_scaled(l, p, gpu_product_sums_by_library(l, &both), a->n_rows, a->scales);
+    return;
+  }
   gpu_product_axis(&both, a->n_rows, p->m * p->k, 0);
   if (!gpu_product_choose(l->caps, &both, p->m, a->n_rows, &choice)) {
     gpu_refuse(l, gpu_no_tile);

@@ -4,7 +4,7 @@
  *
  * A workgroup owns 32 rows of the weight (16 for f32); its subgroups share k. If there are fewer workgroups than half
  * the multiprocessors, k is split, as long as each part is large enough to be worth the second pass. */
-#include "gpu/matmul_plan.h"
+#include "gpu/library.h"
 
 enum {
   MIN_ROWS = 2, /* limits of the kernels */
@@ -59,6 +59,7 @@ static bool is_worth_it(const gpu_caps *caps, const gpu_product *p) {
 
 bool gpu_product_is_narrow(const gpu_lowering *l, const gpu_product *p) {
   if (l->caps->choices.narrow && !l->caps->choices.narrow->subs) return false;
+  if (gpu_product_suits_library(l, p)) return false;
   if (gpu_product_is_direct(l, p)) return true;
   bool half = p->b_type == RLX_F16 && l->caps->has_coopmat;
   bool bf16 = (p->b_type == RLX_BF16 || p->b_type == RLX_F32) && l->caps->has_coopmat_bf16;

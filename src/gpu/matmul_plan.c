@@ -4,12 +4,13 @@
  *                       by the bytes of b
  *   one to eight rows   matvec1, matvec8 or matvec_kn (matmul_rows.c): bound by the bytes of b
  *   more, f32 x f16     two f16 products in tiles (matmul_f16.c) on matrix units
+ *   large               the vendor's library, where there is one (matmul_library.c)
  *   otherwise           tiles (matmul_tiles.c): bound by arithmetic
  *
  * If k is split, or the rows of a narrow result type are not whole words, the kernel writes f32 partial sums to work
  * memory and a second pass adds them, always in the same order. A gate product is fused with its up product in one
  * kernel for few rows. Otherwise they are two products, and the second reads the first one's f32 from work memory. */
-#include "gpu/matmul_plan.h"
+#include "gpu/library.h"
 
 void gpu_product_axis(gpu_product *p, uint32_t size, uint32_t a_step, uint32_t b_step) {
   if (size == 1) return;
@@ -97,7 +98,8 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   else if (gpu_product_takes_f16(l, &p)) {
     product_f16 a = gpu_product_to_f16(l, &p, !is_fast(l), PRODUCT_BY_ROWS);
     gpu_product_of_f16(l, &p, &a);
-  } else if (gpu_product_choose(l->caps, &p, p.m, gpu_product_batches(&p), &choice))
+  } else if (gpu_product_suits_library(l, &p)) gpu_product_by_library(l, &p);
+  else if (gpu_product_choose(l->caps, &p, p.m, gpu_product_batches(&p), &choice))
     gpu_product_in_tiles(l, &p, &choice, NULL);
   else gpu_refuse(l, gpu_no_tile);
 }

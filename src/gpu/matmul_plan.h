@@ -1,4 +1,4 @@
-/* Internal interface of the matrix products (matmul.h), shared by six files:
+/* Internal interface of the matrix products (matmul.h), shared by seven files:
  *
  *   matmul_plan.c    choice of kernel; products with a gate; experts; the second pass of split-K
  *   matmul_tiles.c   the tiled kernels: the table of tiles, the cost model that chooses one, their dispatches
@@ -6,6 +6,7 @@
  *   matmul_narrow.c  the kernels for narrow products, on matrix units
  *   matmul_direct.c  the same when the element-to-lane mapping of matrices is known
  *   matmul_f16.c     f32 times f16 as two f16 products
+ *   matmul_library.c large products by the vendor's library (library.h)
  *
  * Measured thresholds are in tuning.def, except the rates of tiles (matmul_tiles.c). */
 #ifndef RLX_GPU_MATMUL_PLAN_H
@@ -117,6 +118,7 @@ typedef struct product_f16 { /* each row of a as one or two rows of f16, and the
   uint32_t n_rows;           /* 1 or 2 */
   gpu_window a, scales;
 } product_f16;
+bool gpu_product_can_f16(const gpu_lowering *l, const gpu_product *p); /* types and sizes */
 bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p);
 typedef enum product_order { /* order of their vectors: kernels/quant_f16.k */
                              PRODUCT_BY_ROWS,

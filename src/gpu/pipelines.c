@@ -145,6 +145,7 @@ static void compile_all(job_list *l) {
 /* Finds or adds the pipeline of each request; new ones become jobs. */
 static rlx_status collect(gpu_pipelines *p, gpu_pipeline_request *requests, size_t n, job_list *l, size_t *failed) {
   for (size_t i = 0; i < n; i++) {
+    if (!gpu_kernel_has_code(requests[i].kernel)) continue;
     uint64_t hash = hash_request(&requests[i]);
     gpu_pipeline *q = look_up(p, &requests[i], hash);
     *failed = i;
@@ -186,7 +187,8 @@ rlx_status gpu_pipelines_get(gpu_pipelines *p, gpu_pipeline_request *requests, s
     s = judge(p, requests, &l, failed);
   }
   for (size_t k = 0; s && k < l.jobs.n; k++) drop(p, l.jobs.v[k].pipeline);
-  for (size_t i = 0; !s && i < n; i++) hold(p, requests[i].made);
+  for (size_t i = 0; !s && i < n; i++)
+    if (requests[i].made) hold(p, requests[i].made);
   if (!s && l.jobs.n && p->maker->made) p->maker->made(p, l.jobs.n);
   rlx_log_unlock(&p->lock);
   rlx_trace_end(p->maker->span);

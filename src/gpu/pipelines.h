@@ -52,7 +52,7 @@ typedef struct gpu_pipeline_request {
   const gpu_kernel *kernel;
   uint32_t group_size;
   const uint32_t *constants; /* kernel->n_constants values */
-  gpu_pipeline *made;
+  gpu_pipeline *made;        /* stays NULL if the kernel has no code (library.h) */
 } gpu_pipeline_request;
 
 /* column: the code for this device (kernel.h). */

@@ -42,7 +42,7 @@ static inline bool gpu_is_own_block(const rlx_block *b) { return b == &gpu_table
 
 /* *p is zeroed. Checks every window; a failure names the node. */
 rlx_status gpu_program_init(gpu_program *p, const gpu_caps *caps, const rlx_program_desc *desc);
-/* Gets the pipeline of every dispatch. */
+/* Gets the pipeline of every dispatch whose kernel has code. */
 rlx_status gpu_program_find_pipelines(gpu_program *p, gpu_pipelines *from);
 void gpu_program_deinit(gpu_program *p); /* releases the pipelines */
 /* Adds the node's name to a failure. */

@@ -10,6 +10,7 @@
  * elements of the weight may be rounded to f16 as well; one above 65504 becomes infinite there. With `exact`, or if the
  * weight is small, x stays f32: a small weight takes next to no time, and with few results their relative error is not
  * an average but may be that of one bad sum. */
+#include "gpu/library.h"
 #include "gpu/quant.h"
 
 #include <stddef.h>
@@ -281,9 +282,32 @@ static uint32_t coop_down(const gpu_caps *caps, uint32_t m) {
   return m > COOP_ROWS && caps->max_group >= 64 * COOP_ACROSS ? 2 : 1;
 }
 
+/* ---- many rows of x, by the vendor's library: the weight is decoded to f16 in work memory ---- */
+
+static gpu_product decoded(const gpu_product *p) {
+  gpu_product dense = *p;
+  dense.b_type = RLX_F16;
+  return dense;
+}
+
+static bool takes_library(const gpu_lowering *l, const gpu_product *p) {
+  const gpu_product dense = decoded(p);
+  const uint64_t bytes = 2ull * p->n * p->k, max = (uint64_t)gpu_tuned(l->caps)->library_max_decoded_mib << 20;
+  return fits_f16(p->b_type) && p->trans_b && bytes <= max && bytes <= l->caps->max_window_bytes &&
+         gpu_product_suits_library(l, &dense);
+}
+
+static void emit_library(gpu_lowering *l, const gpu_product *p, uint32_t w) {
+  gpu_product dense = decoded(p);
+  dense.b = gpu_work(l, 2ull * p->n * p->k);
+  gpu_decode(l, w, RLX_F16, dense.b);
+  const product_f16 x = gpu_product_to_f16(l, &dense, false, PRODUCT_BY_ROWS);
+  gpu_product_of_f16(l, &dense, &x);
+}
+
 /* Narrow products: matmul_narrow.c. */
 static bool takes_narrow(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
-  return gpu_in_planes(l, w) && fits_f16(p->b_type) && gpu_product_narrow_blocks(l, p) &&
+  return !takes_library(l, p) && gpu_in_planes(l, w) && fits_f16(p->b_type) && gpu_product_narrow_blocks(l, p) &&
          (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
 }
 static void emit_narrow(gpu_lowering *l, const gpu_product *p, uint32_t w) {
@@ -366,6 +390,7 @@ static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
   if (!is_block) gpu_product_emit(l, p);
   else if (narrow) emit_narrow(l, p, w);
   else if (takes) emit_matvec(l, &skinny);
+  else if (takes_library(l, p)) emit_library(l, p, w);
   else if (takes_coop(l, p, w)) emit_coop(l, p, w, coop_down(l->caps, p->m), NULL);
   else if (gpu_coded_tile(l->caps, p, p->m, gpu_product_batches(p), &choice)) emit_tiles(l, p, w, &choice, NULL);
   else gpu_refuse(l, gpu_no_tile);

@@ -41,6 +41,7 @@ typedef struct gpu_choices {
   uint32_t tile_splits;            /* splits of k, with `tile` */
   const product_narrow *narrow;    /* or NULL */
   gpu_attention_choice attention;
+  uint64_t library_min_products; /* multiply-adds from which a product is the library's (library.h); 0: as tuned */
 } gpu_choices;
 
 #endif

@@ -61,7 +61,7 @@ TEST(the_device_is_described) {
   CHECK(d->info.free_bytes > 0);
   rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("cuda:fast", &none), RLX_NOT_FOUND,
-              "expected block=N, window=N, submit=N or walk=N, got 'fast'");
+              "expected block=N, window=N, submit=N, walk=N or library=N, got 'fast'");
   CHECK_FAILS(rlx_device_acquire("cuda:block=0", &none), RLX_NOT_FOUND, "got 'block=0'");
 }
 
@@ -302,13 +302,12 @@ TEST(wrong_programs_are_reported) {
 
 /* ---- graphs ---- */
 
-TEST(random_graphs) {
-  enum { N = 150 };
+static void run_random_graphs(const char *device, int n) {
   uint64_t seed = test_seed();
   rlx_session *s;
   no_faults();
-  OPEN_SESSION("cuda", 2, &s);
-  for (int i = 0; i < N && !test_has_failed(); i++) {
+  OPEN_SESSION(device, 2, &s);
+  for (int i = 0; i < n && !test_has_failed(); i++) {
     random_graph r;
     CHECK_OK(random_graph_make(seed + (uint64_t)i, 4 + (uint32_t)((seed + (uint64_t)i) % 40), &r));
     rlx_status status = run_check(s, r.graph, NULL, seed, 2, false);
@@ -316,6 +315,73 @@ TEST(random_graphs) {
     random_graph_deinit(&r);
   }
   rlx_session_destroy(s);
+}
+
+TEST(random_graphs) { run_random_graphs("cuda", 150); }
+
+/* Every span that can be is one kernel from its first run on. */
+TEST(random_graphs_as_one_kernel) {
+  fake_cuda_counts counts;
+  run_random_graphs("cuda:walk=1", 150);
+  CHECK(cuda_fake_get(&counts));
+  CHECK(counts.walks > 0);
+}
+
+TEST(random_graphs_with_a_library) { run_random_graphs("cuda:library=1", 80); }
+
+/* A span becomes one kernel after some runs, gives the same results, and allocates nothing from then on. */
+TEST(spans_become_one_kernel) {
+  rlx_session *s;
+  rlx_graph *g;
+  rlx_executable *e;
+  static float x[32 * 64], y[32 * 64], first[32 * 64];
+  fake_cuda_counts before, after;
+  no_faults();
+  OPEN_SESSION("cuda:walk=3", 1, &s);
+  CHECK_OK(expr_graph("x: f32[32,64]", "%a = softmax(%x); %b = tanh(%x); %c = add(%a, %b); softmax(%c)", &g));
+  CHECK_OK(rlx_compile(s, g, OPTIONS(.without = "fold,simplify,fuse"), &e));
+  CHECK_OK(rlx_executable_bind_input(e, "x", x, sizeof x));
+  CHECK_OK(rlx_executable_bind_output(e, "y", y, sizeof y));
+  for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = (float)(i % 37) / 8;
+  CHECK_OK(rlx_executable_run(e));
+  memcpy(first, y, sizeof y);
+  CHECK(cuda_fake_get(&before));
+  CHECK_EQ_INT(before.walks, 0);
+  for (int i = 0; i < 4; i++) CHECK_OK(rlx_executable_run(e));
+  CHECK(cuda_fake_get(&after));
+  CHECK_EQ_INT(after.walks, 3);
+  CHECK(memcmp(first, y, sizeof y) == 0);
+  rlx_executable_destroy(e);
+  rlx_graph_destroy(g);
+  rlx_session_destroy(s);
+}
+
+/* Products of every kind that the library takes, launched alone and in a graph. */
+TEST(large_products_are_the_librarys) {
+  static const struct {
+    const char *inputs, *expr;
+  } cases[] = {
+    {"x: f32[40,64]; param w: f16[512,64]", "matmul(%x, %w) {trans_b=true}"},
+    {"x: f32[40,256]; param w: q4_k[128,256]", "matmul(%x, %w) {trans_b=true}"},
+    {"x: f16[33,64]; w: f16[64,24]; b: f16[24]", "fused_matmul_bias_act(%x, %w, %b) {act=relu}"},
+    {"x: bf16[33,64]; w: bf16[64,24]; b: bf16[24]", "fused_matmul_bias_act(%x, %w, %b) {act=silu}"},
+    {"x: f32[3,17,9]; w: f32[3,9,11]", "%y = matmul(%x, %w); %z = tanh(%y); %a = tanh(%z); tanh(%a)"},
+    {"x: f32[33,64]; param g: f16[512,64]; param u: f16[512,64]", "fused_gate_up(%x, %g, %u) {trans_b=true, act=silu}"},
+  };
+  no_faults();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fake_cuda_counts before, after;
+    rlx_session *s;
+    rlx_graph *g;
+    CHECK(cuda_fake_get(&before));
+    OPEN_SESSION("cuda:library=1", 1, &s);
+    CHECK_OK(expr_graph(cases[i].inputs, cases[i].expr, &g));
+    CHECK_OK(run_check(s, g, NULL, 5 + i, 3, false));
+    CHECK(cuda_fake_get(&after));
+    if (after.products == before.products) FAIL("%s: no product by the library", cases[i].expr);
+    rlx_graph_destroy(g);
+    rlx_session_destroy(s);
+  }
 }
 
 static bool count_allocation(void *user, size_t bytes) {

@@ -1,6 +1,6 @@
 /* The fake CUDA driver (tests/cuda/fake/): its controls, and how a test program comes to use it.
  *
- * The fake is a library with the names libcuda.so.1 and libnvrtc.so.13 in a folder of the build. A program that has the
+ * The fake is a library with the names libcuda.so.1, libnvrtc.so.13 and libcublasLt.so.13 in a folder of the build. A program that has the
  * folder in LD_LIBRARY_PATH when it starts loads it in place of NVIDIA's. It has one device, whose kernels are run by
  * the emulator of src/emu. Work in streams is executed as late as CUDA allows, and the nodes of a graph in a random
  * order, so a missing wait or a missing edge gives wrong results instead of being hidden by luck.
@@ -41,6 +41,8 @@ typedef struct fake_cuda_counts {
   uint64_t host_waits; /* cuEventSynchronize, cuCtxSynchronize */
   uint64_t queries;    /* cuEventQuery */
   uint64_t kernels;    /* executed, including those of graphs */
+  uint64_t products;   /* of these, by cuBLASLt */
+  uint64_t walks;      /* kernels made of many (src/cuda/walk.h), executed */
   uint64_t refused;    /* calls that failed for a reason other than the plan or a lost context; not NOT_READY */
   /* created and not yet destroyed, at this moment */
   uint64_t contexts, allocations, pinned, streams, events, modules, graphs, graph_execs, programs;

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "cuda/blas_api.h"
 #include "cuda/driver.h"
 #include "cuda_fake.h"
 #include "gpu/gpu.h"
@@ -23,6 +24,9 @@
 #include "cuda/functions.def"
 #undef CU_FUNCTION
 #undef NVRTC_FUNCTION
+#define BLAS_FUNCTION(name, args) FAKE_EXPORT cublasStatus cublasLt##name args;
+#include "cuda/blas.def"
+#undef BLAS_FUNCTION
 
 typedef struct fake_stream fake_stream;
 typedef struct fake_exec fake_exec;
@@ -64,6 +68,7 @@ typedef enum fake_kind {
   FAKE_GRAPH,
   FAKE_EXEC,
   FAKE_PROGRAM,
+  FAKE_BLAS, /* handles and descriptions of cuBLASLt */
   FAKE_KINDS,
 } fake_kind;
 
@@ -124,7 +129,22 @@ typedef struct fake_copied { /* a copy; src_bytes: the bytes, if not at src */
   unsigned char *src_bytes;
 } fake_copied;
 
+typedef struct fake_matrix { /* by columns */
+  int type;                  /* CUDA_R_x */
+  uint64_t rows, columns;
+  int64_t column_step, step; /* elements; step: to the matrix of the next product */
+} fake_matrix;
+
+typedef struct fake_product { /* y = a b, as cuBLASLt takes it */
+  uint64_t at[4];             /* a, b, y, bias; bias 0: none */
+  fake_matrix a, b, y;
+  int32_t n_batches;
+  bool is_a_transposed, is_relu;
+} fake_product;
+
 typedef struct fake_launch {
+  bool is_product; /* of blas.c: then only `product` counts */
+  fake_product product;
   CUfunction function;
   uint32_t grid_x, grid_y, block_x;
   uint64_t windows[GPU_MAX_WINDOWS];
@@ -158,11 +178,14 @@ void fake_drop_all(fake_context *c);                       /* what is pending is
 void fake_add_default_stream(fake_context *c);
 void fake_streams_free(fake_context *c); /* and events */
 uint64_t fake_pending(void);             /* operations, of all contexts */
+/* The graph that a stream records into; NULL: it does not record. */
+CUgraph fake_recorded(const fake_stream *s);
 /* Counts a submission and checks the stream: the beginning of every call that gives work to a stream. */
 CUresult fake_submit(CUstream handle, uint64_t *counter, fake_context **c, fake_stream **s);
 
 /* Executes. Not 0: the error that the context is lost with, with a text. */
 CUresult fake_execute_copy(fake_context *c, const fake_copied *copy, char text[256]);
+CUresult fake_execute_product(fake_context *c, const fake_product *p, char text[256]);
 CUresult fake_execute_launch(fake_context *c, const fake_launch *l, char text[256]);
 CUresult fake_execute_graph(fake_context *c, const fake_exec *e, char text[256]);
 
@@ -190,6 +213,8 @@ void fake_modules_free(fake_context *c);
 
 /* ---- graphs (graph.c) ---- */
 
+/* Adds a node that waits for nothing. */
+CUresult fake_graph_add_launch(CUgraph handle, const fake_launch *l);
 void fake_exec_unref(fake_exec *e);
 void fake_execs_free(fake_context *c);
 

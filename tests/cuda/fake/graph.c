@@ -137,6 +137,34 @@ CUresult fake_GraphAddKernelNode(CUgraphNode *out, CUgraph handle, const CUgraph
   return fake_unlock(r);
 }
 
+CUresult fake_graph_add_launch(CUgraph handle, const fake_launch *l) {
+  fake_graph *g = NULL;
+  CUresult r = find_graph(handle, &g);
+  node *added = r ? NULL : add_node(g, NULL, 0, &r);
+  if (added) added->launch = *l;
+  return r;
+}
+
+/* The backend's children have one node, which becomes a node of the graph itself. */
+CUresult fake_GraphAddChildGraphNode(CUgraphNode *out, CUgraph handle, const CUgraphNode *after, size_t n_after,
+                                     CUgraph child_handle) {
+  fake_lock();
+  *out = NULL;
+  fake_graph *g = NULL, *child = NULL;
+  CUresult r = find_graph(handle, &g);
+  if (!r && fake_fails(&fake_count.creates, fake_plan.fail_create)) r = CUDA_ERROR_OUT_OF_MEMORY;
+  if (!r) r = find_graph(child_handle, &child);
+  if (!r && child->nodes.n != 1)
+    r = fake_refuse(CUDA_ERROR_INVALID_VALUE, "a child of %zu nodes: expected one", child->nodes.n);
+  const fake_launch launch = r ? (fake_launch){0} : child->nodes.v[0].launch;
+  node *added = r ? NULL : add_node(g, after, n_after, &r);
+  if (added) {
+    added->launch = launch;
+    *out = (CUgraphNode)(uintptr_t)added->id;
+  }
+  return fake_unlock(r);
+}
+
 static CUresult read_copy(const fake_context *c, const CUDA_MEMCPY3D_v2 *p, fake_copied *out) {
   bool is_row = p->height == 1 && p->depth == 1 && p->width > 0 && !p->src_y && !p->src_z && !p->dst_y && !p->dst_z;
   if (!is_row)
@@ -175,7 +203,7 @@ CUresult fake_GraphAddMemcpyNode(CUgraphNode *out, CUgraph handle, const CUgraph
 
 static CUresult check_nodes(const fake_context *c, const nodes *all) {
   for (size_t i = 0; i < all->n; i++)
-    if (!all->v[i].is_copy && !fake_function_is_live(c, all->v[i].launch.function))
+    if (!all->v[i].is_copy && !all->v[i].launch.is_product && !fake_function_is_live(c, all->v[i].launch.function))
       return fake_refuse(CUDA_ERROR_INVALID_HANDLE,
                          "node %zu: a function of another context or of a module that was unloaded", i);
   return CUDA_SUCCESS;

@@ -206,6 +206,7 @@ static CUresult execute_walk(fake_context *c, const fake_module *m, const fake_l
   }
   steps = fake_copy(steps, l->n_steps * sizeof *steps);
   CUresult r = CUDA_SUCCESS;
+  fake_count.walks++;
   for (uint32_t first = 0, end; first < l->n_steps && !r; first = end) {
     for (end = first + 1; end < l->n_steps && !steps[end - 1].ends;) end++;
     for (uint32_t i = first; i < end && !r; i++) {
@@ -230,6 +231,7 @@ static CUresult execute_walk(fake_context *c, const fake_module *m, const fake_l
 }
 
 CUresult fake_execute_launch(fake_context *c, const fake_launch *l, char text[256]) {
+  if (l->is_product) return fake_execute_product(c, &l->product, text);
   const fake_module *m = fake_handle_find(FAKE_FUNCTION, l->function);
   if (!m) {
     snprintf(text, 256, "a launch of a kernel whose module was unloaded");

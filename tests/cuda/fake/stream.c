@@ -15,6 +15,7 @@ struct fake_stream {
   CUstream handle; /* NULL: the default stream, which each context has */
   fake_context *context;
   fake_op *first, **end;
+  CUgraph recorded; /* NULL: what is submitted is executed */
 };
 
 typedef struct fake_event fake_event;
@@ -210,6 +211,38 @@ CUresult fake_StreamDestroy(CUstream handle) {
   *at = s->next;
   fake_handle_free(handle);
   free(s);
+  return fake_unlock(r);
+}
+
+CUgraph fake_recorded(const fake_stream *s) { return s->recorded; }
+
+CUresult fake_StreamBeginCapture(CUstream handle, int mode) {
+  CUgraph graph = NULL;
+  fake_lock();
+  fake_context *c = NULL;
+  fake_stream *s = NULL;
+  CUresult r = fake_current(&c);
+  if (!r) r = find_stream(c, handle, &s);
+  if (!r && (!handle || s->recorded || mode != CU_STREAM_CAPTURE_MODE_RELAXED))
+    r = fake_refuse(CUDA_ERROR_INVALID_VALUE, "recording the default stream, one that records, or mode %d", mode);
+  fake_unlock(r);
+  if (!r) r = fake_GraphCreate(&graph, 0);
+  if (!r) s->recorded = graph;
+  return r;
+}
+
+CUresult fake_StreamEndCapture(CUstream handle, CUgraph *out) {
+  fake_lock();
+  *out = NULL;
+  fake_context *c = NULL;
+  fake_stream *s = NULL;
+  CUresult r = fake_current(&c);
+  if (!r) r = find_stream(c, handle, &s);
+  if (!r && !s->recorded) r = fake_refuse(CUDA_ERROR_INVALID_VALUE, "a stream that does not record");
+  if (!r) {
+    *out = s->recorded;
+    s->recorded = NULL;
+  }
   return fake_unlock(r);
 }
 
