@@ -96,22 +96,26 @@ static rlx_status add_text(const maker *m, uint32_t i, rlx_str *s) {
   return RLX_OK;
 }
 
-static void add_case(const maker *m, uint32_t i, rlx_str *s) {
+/* All groups of a step that are this block's. */
+static void add_function(const maker *m, uint32_t i, rlx_str *s) {
   const gpu_pipeline *q = m->kernels[i];
   const unsigned n = (unsigned)i, g = (unsigned)q->group_size, slices = m->n_threads / g;
-  rlx_str_add(s, "    case %u:\n      for (unsigned k = k_first(s, %u); k < s.groups; k += gridDim.x * %u) {\n", n, g,
-              slices);
-  rlx_str_add(s, "        s%u::body(k", n);
+  rlx_str_add(s, "static __device__ __noinline__ void k_run%u(const k_step &s) {\n", n);
+  rlx_str_add(s, "  for (unsigned k = k_first(s, %u); k < s.groups; k += gridDim.x * %u) {\n", g, slices);
+  rlx_str_add(s, "    s%u::body(k", n);
   for (uint32_t w = 0; w < q->kernel->n_windows; w++) rlx_str_add(s, ", k_any{s.windows[%u]}", (unsigned)w);
-  rlx_str_add(s, ", *(const s%u::Params *)s.params);\n        k_barrier<%u>();\n      }\n      break;\n", n, g);
+  rlx_str_add(s, ", *(const s%u::Params *)s.params);\n    k_barrier<%u>();\n  }\n}\n", n, g);
 }
 
 static rlx_status compose(const maker *m, rlx_str *s) {
   rlx_str_add(s, "#define K_T %uu\n", (unsigned)m->n_threads);
   rlx_str_add_bytes(s, walk_words, sizeof walk_words - 1);
-  for (uint32_t i = 0; i < m->n_kernels; i++) RLX_TRY(add_text(m, i, s));
+  for (uint32_t i = 0; i < m->n_kernels; i++) {
+    RLX_TRY(add_text(m, i, s));
+    add_function(m, i, s);
+  }
   rlx_str_add_bytes(s, walk_begin, sizeof walk_begin - 1);
-  for (uint32_t i = 0; i < m->n_kernels; i++) add_case(m, i, s);
+  for (unsigned i = 0; i < m->n_kernels; i++) rlx_str_add(s, "    case %u: k_run%u(s); break;\n", i, i);
   rlx_str_add_bytes(s, walk_end, sizeof walk_end - 1);
   return s->failed ? no_memory() : RLX_OK;
 }

@@ -1,8 +1,9 @@
 /* The text around the kernels that one kernel is composed of (walk.h). Before their texts: what K_BEGIN and the other
  * open words of k_cuda.h mean here. A block has K_T invocations. A kernel with groups of K_C0 has K_T / K_C0 groups at
  * work in a block, each with a slice of shared memory and a barrier of its own. All kernels use the same shared memory,
- * k_all: walk.c numbers their arrays, and k_place<I> is where array I of a kernel is. After the texts: the walk itself,
- * with a case for each kernel in the middle. */
+ * k_all: walk.c numbers their arrays, and k_place<I> is where array I of a kernel is. Each kernel is a function of its
+ * own: inlined into one, some of them take the compiler hours. After the texts: the walk itself, with a case for each
+ * kernel in the middle. */
 #ifndef RLX_CUDA_WALK_TEXT_H
 #define RLX_CUDA_WALK_TEXT_H
 
@@ -41,13 +42,13 @@ static const char walk_words[] =
   "  unsigned long long windows[8];\n"
   "  unsigned params[32], kernel, groups, turn, ends;\n"
   "  k_range ahead[6];\n"
-  "};\n";
-
-static const char walk_begin[] =
+  "};\n"
   /* The first group of a slice; the next ones follow at distances of all slices of all blocks. */
   "static __device__ __forceinline__ unsigned k_first(const k_step &s, unsigned g) {\n"
   "  return (blockIdx.x + gridDim.x - s.turn) % gridDim.x + gridDim.x * (threadIdx.x / g);\n"
-  "}\n"
+  "}\n";
+
+static const char walk_begin[] =
   "static __device__ __forceinline__ void k_get(const k_step *from, k_step *to) {\n"
   "  if (threadIdx.x >= sizeof(k_step) / 16) return;\n"
   "#if __CUDA_ARCH__ >= 800\n"

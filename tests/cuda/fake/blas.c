@@ -229,6 +229,7 @@ CUresult fake_execute_product(fake_context *c, const fake_product *p, char text[
   }
   fake_count.kernels++;
   fake_count.products++;
+  if (fake_device.is_blind) return CUDA_SUCCESS;
   for (int32_t n = 0; n < p->n_batches; n++)
     for (uint64_t column = 0; column < p->y.columns; column++)
       for (uint64_t row = 0; row < p->y.rows; row++) {

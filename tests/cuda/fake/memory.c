@@ -80,7 +80,7 @@ void fake_memory_count(fake_cuda_counts *out) {
 static CUresult allocate(fake_context *c, size_t bytes, bool is_pinned, fake_memory *out) {
   void *host = NULL;
   if (posix_memalign(&host, ALIGN, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-  memset(host, PATTERN, bytes);
+  memset(host, fake_device.is_blind ? 0 : PATTERN, bytes);
   *out = (fake_memory){(uintptr_t)host, bytes, host, is_pinned, c};
   if (!is_pinned) {
     out->address = next_address;
