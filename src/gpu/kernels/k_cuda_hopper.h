@@ -29,8 +29,7 @@ K_DEVICE u32x4 k_shared_get(u32 at) {
                : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at) : "memory");
   return x;
 }
-/* Of 16-byte vectors: vector v (0 to 7) of row r. */
-K_DEVICE u32 k_swizzled(u32 r, u32 v) { return r * 8u + (v ^ (r & 7u)); }
+#include "factors.h"
 
 /* ---- copies into shared memory ---- */
 
@@ -53,21 +52,10 @@ template <int N> K_DEVICE void k_registers_fewer() { asm volatile("setmaxnreg.de
 
 /* ---- products ---- */
 
-/* A factor whose rows run along k: the left one [m, k] or the right one [n, k], 64 of k in a row; k_step: 0 to 3. */
-K_DEVICE u64 k_factor_by_k(u32 address, u32 k_step) {
-  const u64 by_128 = 1, eight_rows = 1024 / 16;
-  return ((u64)(address + 32u * k_step) >> 4 & 0x3fff) | (u64)1 << 16 | eight_rows << 32 | by_128 << 62;
-}
 /* The same description, of which the compiler cannot compute others in advance: those would take registers. */
 K_DEVICE u64 k_factor_now(u64 factor) {
   asm volatile("" : "+l"(factor));
   return factor;
-}
-/* A right factor [k, n] whose rows run along n, 64 of n in a row; `next_n`: bytes from these 64 columns to the next 64.
- * `address` is that of the first of 16 rows. */
-K_DEVICE u64 k_factor_by_n(u32 address, u32 next_n) {
-  const u64 by_128 = 1, eight_rows = 1024 / 16;
-  return ((u64)address >> 4 & 0x3fff) | (u64)(next_n >> 4) << 16 | eight_rows << 32 | by_128 << 62;
 }
 
 K_DEVICE void k_products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -76,9 +64,14 @@ template <int N> K_DEVICE void k_products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
-/* Before sums of products that were waited for are used: the compiler would not wait. */
+/* What uses d stays after this: the compiler does not know that sums are not there until k_products_wait. */
 template <u32 N> K_DEVICE void k_products_done(f32 (&d)[N]) {
   K_UNROLL for (u32 i = 0u; i < N; i += 1u) asm volatile("" : "+f"(d[i]) :: "memory");
+}
+/* x, which is never negative, is computed before the wait that follows. The compiler moves a wait to the start of a run
+ * of instructions without branches, and with it the end of what should be computed meanwhile; so this is a branch. */
+K_DEVICE void k_before_wait(f32 x) {
+  if (__any_sync(0xffffffffu, x < 0.0f)) asm volatile("nanosleep.u32 1;" ::: "memory");
 }
 /* Two elements of a left factor: the first is the lower. */
 K_DEVICE u32 k_factor_pair(f32 a, f32 b) {
