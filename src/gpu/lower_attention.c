@@ -431,7 +431,7 @@ static bool lower_wide(gpu_lowering *l, attention *a) {
   if (a->d > wide || a->dv > wide || a->dv == 0 || a->rows < gpu_tuned(l->caps)->attention_wide_min_rows) return false;
   if (gpu_has_in(l, MASK) || gpu_has_in(l, BIAS) || !(a->scale > 0)) return false;
   const bool q_f32 = a->q_type == RLX_F32, fast = l->switches & RLX_SWITCH_FAST_F16;
-  const uint32_t tile_bytes = 128 * wide * 2, bytes = (5 + (q_f32 && !fast)) * tile_bytes + 1024;
+  const uint32_t tile_bytes = 128 * wide * 2, bytes = (q_f32 && !fast ? 6 : 5) * tile_bytes + 1024;
   if (bytes > l->caps->max_dynamic || l->caps->max_group < WIDE_GROUP) return false;
   uint32_t blocks = gpu_ceil_div(a->rows, WIDE_ROWS), row_tiles = a->n_kv * a->n_batch * blocks;
   a->splits = splits_of(l->caps, a, row_tiles, 1, 512);

@@ -1,5 +1,5 @@
-/* The descriptions of factors in shared memory for k_cuda_hopper.h, in a file of their own because tests/gpu/coop checks
- * them on the host.
+/* The descriptions of factors in shared memory for k_cuda_hopper.h, in a file of their own because tests/gpu/coop
+ * checks them on the host.
  *
  * Rows of a factor are 128 bytes (64 elements), and their 16-byte vectors are permuted. It starts at a multiple of 1024
  * bytes. */

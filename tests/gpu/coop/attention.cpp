@@ -1,5 +1,5 @@
-/* attention_coop*.matrix.k and attention_wide*.hopper.k on the host (k_coop.h, k_hopper.h) against the formula in double:
- * random shapes, masks, splits and element mappings of matrices, non-finite values at masked keys.
+/* attention_coop*.matrix.k and attention_wide*.hopper.k on the host (k_coop.h, k_hopper.h) against the formula in
+ * double: random shapes, masks, splits and element mappings of matrices, non-finite values at masked keys.
  *
  *   attention NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
@@ -19,7 +19,7 @@ static const u32 INFINITE = 0x7c00, NOT_A_NUMBER = 0x7e00;
 /* ---- the launch ---- */
 
 #ifdef COOP_HOPPER
-static u32 SUBS; /* has no effect */
+static u32 SUBS;                                   /* has no effect */
 static const u32 GROUP_ROWS = 128, MAX_KEYS = 700; /* rings of buffers go round */
 static void run(u32 number) {
   hopper_begin((5 + Q_SPLIT) * 256 * WIDE + 1024);
@@ -233,7 +233,8 @@ int main(int argc, char **argv) {
     n_failed++;
     printf(
       "FAIL case %d of seed %u: elements lie by %u, %u sub-groups, %u x %u (%u) heads, %u queries, %u keys, %u and %u "
-      "wide, causal %u, cap %u, len %u, extra %u, window %u, %u splits, two weights %u, q of %u f16: off by %.3g of the whole\n",
+      "wide, causal %u, cap %u, len %u, extra %u, window %u, %u splits, two weights %u, q of %u f16: off by %.3g of the "
+      "whole\n",
       i, seed, element_layout, SUBS, c.batch, c.heads(), c.kv_heads, c.queries, c.keys, c.d, c.dv, CAUSAL, HAS_CAP,
       HAS_LEN, EXTRA, p.window, p.splits, SPLIT, Q_F32 + Q_SPLIT, whole);
   }
