@@ -14,9 +14,10 @@
 #include "base/process.h"
 
 enum {
-  MIN_DRIVER = 11040,    /* the first with cuGraphInstantiateWithFlags */
-  MIN_CHIP = 75,         /* compute capability 7.5: the oldest that every compiler still knows */
-  DECLARED_SHARED = 2048 /* bytes of shared memory that a kernel NAME.hopper.k may declare itself */
+  MIN_DRIVER = 11040, /* the first with cuGraphInstantiateWithFlags */
+  MIN_CHIP = 75,      /* compute capability 7.5: the oldest that every compiler still knows */
+  DECLARED_SHARED =
+    4096 /* bytes of shared memory that a kernel NAME.hopper.k may declare itself, and the driver adds */
 };
 
 static const char *const drivers[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"};

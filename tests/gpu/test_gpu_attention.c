@@ -105,9 +105,9 @@ TEST(attention_of_prompts) {
 TEST(attention_of_long_prompts) {
   if (!gpu_check_has("cuda")) SKIP("no cuda device: takes long on the emulated one");
   static const char *const types[][2] = {{"f16", "f16"}, {"bf16", "bf16"}, {"f32", "f16"}};
-  static const int sizes[][3] = {{512, 512, 128}, {300, 4000, 128}, {1024, 3000, 64}, {130, 9000, 72}}; /* sq, sk, d */
+  static const int all[][3] = {{512, 512, 128}, {300, 4000, 128}, {1024, 3000, 64}, {130, 9000, 72}}; /* sq, sk, d */
   for (size_t i = 0; i < 3 * 4 * 2; i++) {
-    const int *z = sizes[i / 3 % 4];
+    const int *z = all[i / 3 % 4];
     gpu_check_line l;
     gpu_check_print(&l.inputs, "q: %s[1,4,%d,%d]; k: %s[1,2,%d,%d]; v: %s[1,2,%d,%d]", types[i % 3][0], z[0], z[2],
                     types[i % 3][1], z[1], z[2], types[i % 3][1], z[1], z[2]);
