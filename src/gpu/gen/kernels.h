@@ -45,6 +45,10 @@ enum {
   GPU_INDEX_matmul_coop4,
   GPU_INDEX_matmul_coop4_bf16,
   GPU_INDEX_matmul_sum,
+  GPU_INDEX_matmul_wide128,
+  GPU_INDEX_matmul_wide128_bf16,
+  GPU_INDEX_matmul_wide256,
+  GPU_INDEX_matmul_wide256_bf16,
   GPU_INDEX_matvec1,
   GPU_INDEX_matvec1_norm,
   GPU_INDEX_matvec8,
@@ -266,6 +270,22 @@ extern const struct gpu_kernel gpu_kernel_matmul_coop4_bf16;
 typedef struct gpu_params_matmul_sum { uint32_t groups; uint32_t n; uint32_t count; uint32_t splits; } gpu_params_matmul_sum;
 typedef struct gpu_constants_matmul_sum { uint32_t vec_y; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; uint32_t scaled; } gpu_constants_matmul_sum;
 extern const struct gpu_kernel gpu_kernel_matmul_sum;
+
+typedef struct gpu_params_matmul_wide128 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_wide128;
+typedef struct gpu_constants_matmul_wide128 { uint32_t trans; uint32_t vec_y; uint32_t axes; uint32_t gather; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; } gpu_constants_matmul_wide128;
+extern const struct gpu_kernel gpu_kernel_matmul_wide128;
+
+typedef struct gpu_params_matmul_wide128_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_wide128_bf16;
+typedef gpu_constants_matmul_wide128 gpu_constants_matmul_wide128_bf16;
+extern const struct gpu_kernel gpu_kernel_matmul_wide128_bf16;
+
+typedef struct gpu_params_matmul_wide256 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_wide256;
+typedef gpu_constants_matmul_wide128 gpu_constants_matmul_wide256;
+extern const struct gpu_kernel gpu_kernel_matmul_wide256;
+
+typedef struct gpu_params_matmul_wide256_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_wide256_bf16;
+typedef gpu_constants_matmul_wide128 gpu_constants_matmul_wide256_bf16;
+extern const struct gpu_kernel gpu_kernel_matmul_wide256_bf16;
 
 typedef struct gpu_params_matvec1 { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; float eps; } gpu_params_matvec1;
 typedef struct gpu_constants_matvec1 { uint32_t team; uint32_t mr; uint32_t tx; uint32_t tw; uint32_t vec; uint32_t dual; uint32_t indexed; uint32_t ti; uint32_t axes; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; } gpu_constants_matvec1;
