@@ -28,7 +28,8 @@ KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention
                     "rows_direct2_blocks"],
            "matmul_wide": ["matmul_wide128", "matmul_wide256", "matmul_wide128_bf16", "matmul_wide256_bf16"],
            "matmul": ["matmul_coop2", "matmul_coop2_bf16", "matmul_coop4", "matmul_coop4_bf16"]}
-CASES = {"attention": 8, "attention_wide": 12, "matmul_wide": 40, "rows": 12, "matmul": 60}  # each runs up to a few hundred thousand invocations as coroutines
+# Each runs up to a few hundred thousand invocations as coroutines.
+CASES = {"attention": 8, "attention_wide": 12, "matmul_wide": 40, "rows": 12, "matmul": 60}
 
 
 def check(program_name, kernel, seed, folder, target):

@@ -1,5 +1,5 @@
-/* matmul_coop*.matrix.k and matmul_wide*.hopper.k on the host (k_coop.h, k_hopper.h) against sums in double: random shapes, tiles, batches, splits of k and
- * types of the result.
+/* matmul_coop*.matrix.k and matmul_wide*.hopper.k on the host (k_coop.h, k_hopper.h) against sums in double: random
+ * shapes, tiles, batches, splits of k and types of the result.
  *
  *   matmul NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
