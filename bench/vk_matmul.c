@@ -135,6 +135,7 @@ static bool report(rlx_session *session, const shape *s, const product_tile *t, 
 
 /* Whether a tile is worth measuring: of the right kind, and not mostly empty. */
 static bool suits(const shape *s, const product_tile *t) {
+  if (t->unit == PRODUCT_WIDE) return false; /* CUDA alone */
   bool coop = t->unit >= PRODUCT_COOP4, narrow_types = s->a != RLX_F32;
   return coop == narrow_types && gpu_tile_rows(t) < 4 * (uint64_t)s->m + 32 && (coop || s->m > PRODUCT_SKINNY_ROWS) &&
          s->m > 1;

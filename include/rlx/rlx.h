@@ -784,7 +784,8 @@ typedef enum rlx_switch {
   RLX_SWITCH_NO_REORDER = 128, /* keep the graph's own order */
   RLX_SWITCH_NO_SEARCH = 256,  /* greedy placement only */
   /* Allow f32 activations that are multiplied with f16 weights on a GPU's matrix units to be rounded to f16, each row
-   * with a scale of its own: half of the products, and 11 bits of each activation instead of 22. */
+   * with a scale of its own: half of the products, and 11 bits of each activation instead of 22. The same for queries
+   * and softmax weights of attention with f16 keys and values, on devices with products of warp groups. */
   RLX_SWITCH_FAST_F16 = 512
 } rlx_switch;
 

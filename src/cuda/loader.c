@@ -15,7 +15,9 @@
 
 enum {
   MIN_DRIVER = 11040, /* the first with cuGraphInstantiateWithFlags */
-  MIN_CHIP = 75       /* compute capability 7.5: the oldest that every compiler still knows */
+  MIN_CHIP = 75,      /* compute capability 7.5: the oldest that every compiler still knows */
+  DECLARED_SHARED =
+    4096 /* bytes of shared memory that a kernel NAME.hopper.k may declare itself, and the driver adds */
 };
 
 static const char *const drivers[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"};
@@ -97,6 +99,12 @@ static void read_uuid(const cu_loader *l, cu_physical *p) {
   }
 }
 
+/* The driver's limit is for declared and dynamic memory together. */
+static uint32_t max_dynamic(const cu_loader *l, CUdevice d) {
+  const int all = attribute(l, d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  return all > DECLARED_SHARED ? (uint32_t)(all - DECLARED_SHARED) : 0;
+}
+
 static void fill_caps(const cu_loader *l, cu_physical *p) {
   const CUdevice d = p->handle;
   const bool has_matrices = p->major >= 8 && attribute(l, d, CU_DEVICE_ATTRIBUTE_WARP_SIZE) == 32;
@@ -115,7 +123,7 @@ static void fill_caps(const cu_loader *l, cu_physical *p) {
     .knows_fragments = has_matrices, /* k_cuda_matrix.h has the mapping */
     .knows_fragments_bf16 = has_matrices,
     .has_wgmma = has_wgmma,
-    .max_dynamic = has_wgmma ? (uint32_t)attribute(l, d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) : 0,
+    .max_dynamic = has_wgmma ? max_dynamic(l, d) : 0,
     .packs_f16 = true,
     .device_class = p->is_integrated ? GPU_INTEGRATED : GPU_DISCRETE,
   };

@@ -2,6 +2,7 @@
  *
  *   few rows (a row is a query of a head)   attention_decode.k: bound by the bytes of k and v
  *   f16, bf16 on matrix units               attention_coop64 and attention_coop128, and the same with _bf16
+ *   the same and q of f32, on Hopper        attention_wide64 and attention_wide128, and the same with _bf16
  *   otherwise                               attention.k and attention4.k: tiles of rows that iterate over the keys
  *
  * With few rows and a small maximum of keys, one dispatch computes everything. If there are too few rows to fill the
@@ -348,6 +349,34 @@ static bool coop_fits(const gpu_caps *caps, uint32_t wide, uint32_t subs) {
   return 32 * subs <= caps->max_group && coop_shared(wide, subs) <= caps->max_shared;
 }
 
+/* Where a kernel on matrix units writes, once the number of splits is known. */
+typedef struct results {
+  bool partial;   /* combine() follows */
+  uint32_t extra; /* constant of the kernels */
+  gpu_window parts, y, stats;
+} results;
+
+static results results_of(gpu_lowering *l, const attention *a) {
+  results r = {.partial = a->splits > 1 || (gpu_has_in(l, SINKS) && gpu_has_in(l, OFFSET))};
+  r.extra = gpu_has_in(l, OFFSET) ? 1 : gpu_has_in(l, SINKS) && !r.partial ? 2 : 0;
+  if (!r.partial) {
+    r.y = gpu_out(l);
+    return r;
+  }
+  r.parts = parts_window(l, a);
+  uint64_t at = (uint64_t)parts_stats(a) * 4;
+  r.y = gpu_part(r.parts, 0, at);
+  r.stats = gpu_part(r.parts, at, r.parts.bytes - at);
+  return r;
+}
+
+/* A softmax weight is split into two numbers. As one f16, the weights cause a relative error of the result of 3.5e-4,
+ * as one bf16 2.7e-3, but SPEC 8 allows 2e-4 and 1e-3. Scaling them first would not help: rounding is relative. As two
+ * numbers the error is 2.7e-5 and 2.3e-4. */
+static bool splits_weights(const gpu_lowering *l) { return l->caps->choices.attention.weights != 1; }
+
+static uint64_t matrix_cost(const attention *a) { return (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 64; }
+
 static bool lower_coop(gpu_lowering *l, attention *a) {
   const gpu_attention_choice *force = &l->caps->choices.attention;
   bool one_type = a->q_type == a->k_type && a->q_type == a->v_type, bf16 = a->q_type == RLX_BF16;
@@ -359,29 +388,17 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
   if (gpu_has_in(l, MASK) || gpu_has_in(l, BIAS)) return false;
   if (!coop_fits(l->caps, wide, subs)) subs = 4;
   if (!coop_fits(l->caps, wide, subs)) return false;
-  /* A softmax weight is split into two numbers. As one f16, the weights cause a relative error of the result of 3.5e-4,
-   * as one bf16 2.7e-3, but SPEC 8 allows 2e-4 and 1e-3. Scaling them first would not help: rounding is relative. As
-   * two numbers the error is 2.7e-5 and 2.3e-4. */
-  bool split = force->weights != 1;
   uint32_t blocks = gpu_ceil_div(a->rows, 16 * subs), row_tiles = a->n_kv * a->n_batch * blocks;
   a->splits = splits_of(l->caps, a, row_tiles, 1, 512);
-  bool partial = a->splits > 1 || (gpu_has_in(l, SINKS) && gpu_has_in(l, OFFSET));
-  uint32_t extra = gpu_has_in(l, OFFSET) ? 1 : gpu_has_in(l, SINKS) && !partial ? 2 : 0;
-  gpu_window y = gpu_out(l), stats = {GPU_NONE, 0, 0, 0};
-  gpu_window parts = partial ? parts_window(l, a) : stats;
-  if (partial) {
-    uint64_t at = (uint64_t)parts_stats(a) * 4;
-    y = gpu_part(parts, 0, at);
-    stats = gpu_part(parts, at, parts.bytes - at);
-  }
+  results r = results_of(l, a);
   gpu_params_attention p = params_of(l, a, blocks);
   gpu_constants_attention_coop128 c = {.subs = subs,
                                        .causal = a->causal,
                                        .has_cap = a->softcap > 0,
                                        .has_len = gpu_has_in(l, LEN),
-                                       .extra = extra,
-                                       .partial = partial,
-                                       .split = split};
+                                       .extra = r.extra,
+                                       .partial = r.partial,
+                                       .split = splits_weights(l)};
   static const gpu_kernel *const kernels[2][2] = {{&gpu_kernel_attention_coop64, &gpu_kernel_attention_coop64_bf16},
                                                   {&gpu_kernel_attention_coop128, &gpu_kernel_attention_coop128_bf16}};
   gpu_emit(l, &(gpu_launch){.kernel = kernels[wide == 128][bf16],
@@ -390,9 +407,56 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
                             .groups = row_tiles * a->splits,
                             .group_size = 32 * subs,
                             .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, LEN),
-                                        gpu_in(l, extra == 2 ? SINKS : OFFSET), y, stats},
-                            .cost = (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 64});
-  if (partial) combine(l, a, parts);
+                                        gpu_in(l, r.extra == 2 ? SINKS : OFFSET), r.y, r.stats},
+                            .cost = matrix_cost(a)});
+  if (r.partial) combine(l, a, r.parts);
+  return true;
+}
+
+/* ---- products of warp groups ---- */
+
+enum { WIDE_ROWS = 128, WIDE_GROUP = 384 };
+
+/* q may be f32 with k and v of f16, as in a language model's prefill: it becomes two f16, which keeps 22 bits, or one
+ * with RLX_SWITCH_FAST_F16. Not with `exact`: an infinite element of k times a residue of 0 is NaN. */
+static bool wide_takes_types(const gpu_lowering *l, const attention *a) {
+  if (a->k_type != a->v_type || (a->k_type != RLX_F16 && a->k_type != RLX_BF16)) return false;
+  return a->q_type == a->k_type || (a->q_type == RLX_F32 && a->k_type == RLX_F16 && !gpu_is_exact(l));
+}
+
+static bool lower_wide(gpu_lowering *l, attention *a) {
+  const gpu_attention_choice *force = &l->caps->choices.attention;
+  const uint32_t wide = a->d <= 64 && a->dv <= 64 ? 64 : 128;
+  if (!l->caps->has_wgmma || force->no_coop || force->subs || !wide_takes_types(l, a) || !a->by_16_bytes) return false;
+  if (a->d > wide || a->dv > wide || a->dv == 0 || a->rows < gpu_tuned(l->caps)->attention_wide_min_rows) return false;
+  if (gpu_has_in(l, MASK) || gpu_has_in(l, BIAS) || !(a->scale > 0)) return false;
+  const bool q_f32 = a->q_type == RLX_F32, fast = l->switches & RLX_SWITCH_FAST_F16;
+  const uint32_t tile_bytes = 128 * wide * 2, bytes = (q_f32 && !fast ? 6 : 5) * tile_bytes + 1024;
+  if (bytes > l->caps->max_dynamic || l->caps->max_group < WIDE_GROUP) return false;
+  uint32_t blocks = gpu_ceil_div(a->rows, WIDE_ROWS), row_tiles = a->n_kv * a->n_batch * blocks;
+  a->splits = splits_of(l->caps, a, row_tiles, 1, 512);
+  results r = results_of(l, a);
+  gpu_params_attention p = params_of(l, a, blocks);
+  gpu_constants_attention_wide128 c = {.q_f32 = q_f32,
+                                       .causal = a->causal,
+                                       .has_cap = a->softcap > 0,
+                                       .has_len = gpu_has_in(l, LEN),
+                                       .extra = r.extra,
+                                       .partial = r.partial,
+                                       .split = splits_weights(l) && !fast,
+                                       .q_split = q_f32 && !fast};
+  static const gpu_kernel *const kernels[2][2] = {{&gpu_kernel_attention_wide64, &gpu_kernel_attention_wide64_bf16},
+                                                  {&gpu_kernel_attention_wide128, &gpu_kernel_attention_wide128_bf16}};
+  gpu_emit(l, &(gpu_launch){.kernel = kernels[wide == 128][a->k_type == RLX_BF16],
+                            GPU_CONSTANTS(attention_wide128, c),
+                            GPU_PARAMS(attention, p),
+                            .groups = row_tiles * a->splits,
+                            .group_size = WIDE_GROUP,
+                            .dynamic_bytes = bytes,
+                            .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, LEN),
+                                        gpu_in(l, r.extra == 2 ? SINKS : OFFSET), r.y, r.stats},
+                            .cost = matrix_cost(a)});
+  if (r.partial) combine(l, a, r.parts);
   return true;
 }
 
@@ -404,5 +468,5 @@ void gpu_lower_attention(gpu_lowering *l) {
     gpu_refuse(l, "2^30 or more queries or keys");
     return;
   }
-  if (!lower_decode(l, &a) && !lower_coop(l, &a)) lower_tiles(l, &a);
+  if (!lower_decode(l, &a) && !lower_wide(l, &a) && !lower_coop(l, &a)) lower_tiles(l, &a);
 }

@@ -87,6 +87,7 @@ typedef enum product_unit {                /* which kernel */
                             PRODUCT_4X4,   /* matmul4 */
                             PRODUCT_COOP4, /* matmul_coop4, or its bf16 form */
                             PRODUCT_COOP2,
+                            PRODUCT_WIDE, /* matmul_wide256 (4 across) and matmul_wide128 (2): caps->has_wgmma */
 } product_unit;
 typedef struct product_tile {
   uint8_t unit;          /* product_unit */

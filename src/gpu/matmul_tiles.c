@@ -1,7 +1,7 @@
 /* Tiled matrix products (GEMM): the table of tiles, the choice of a tile, and its dispatch.
  *
  * f32 products, and f16 and bf16 on devices without matrix units for them, use matmul8 and matmul4. f16 and bf16
- * products use matmul_coop* if k (and n, if b is [k, n]) is a multiple of eight.
+ * products use matmul_coop*, or on Hopper matmul_wide*, if k (and n, if b is [k, n]) is a multiple of eight.
  *
  * The choice minimises a cost model: the work of the busiest multiprocessor, at the rate that the tile reaches on full
  * tiles, slower if there are too few invocations to hide latencies. Split-K adds workgroups and costs a second pass.
@@ -38,6 +38,9 @@ const product_tile gpu_product_tiles[] = {
   {PRODUCT_COOP4, 2, 2, 32, 2, 0, 0},
   {PRODUCT_COOP4, 2, 2, 64, 1, 0, 0},
   {PRODUCT_COOP4, 2, 2, 64, 0, 0, 0},
+
+  {PRODUCT_WIDE, 4, 2, 64, 4, 200, 200}, /* 128 x 256; not measured: relative to matmul_coop4 */
+  {PRODUCT_WIDE, 2, 2, 64, 4, 160, 160}, /* 128 x 128 */
 };
 /* clang-format on */
 const size_t gpu_product_tile_count = sizeof gpu_product_tiles / sizeof gpu_product_tiles[0];
@@ -55,18 +58,21 @@ static speeds speeds_of(const gpu_tuning *t, bool coop) {
 
 /* ---- tiles ---- */
 
-static bool is_coop(const product_tile *t) { return t->unit >= PRODUCT_COOP4; }
+static bool is_coop(const product_tile *t) { return t->unit >= PRODUCT_COOP4; } /* or wide */
+static bool is_wide(const product_tile *t) { return t->unit == PRODUCT_WIDE; }
 static uint32_t buffers(const product_tile *t) { return t->stages > 1 ? t->stages : 1; }
 
 uint32_t gpu_tile_rows(const product_tile *t) {
-  static const uint8_t rows[] = {[PRODUCT_8X8] = 32, [PRODUCT_4X4] = 16, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32};
+  static const uint8_t rows[] = {
+    [PRODUCT_8X8] = 32, [PRODUCT_4X4] = 16, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32, [PRODUCT_WIDE] = 64};
   return (uint32_t)rows[t->unit] * t->down;
 }
 uint32_t gpu_tile_columns(const product_tile *t) {
-  static const uint8_t columns[] = {[PRODUCT_8X8] = 64, [PRODUCT_4X4] = 32, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32};
+  static const uint8_t columns[] = {
+    [PRODUCT_8X8] = 64, [PRODUCT_4X4] = 32, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32, [PRODUCT_WIDE] = 64};
   return (uint32_t)columns[t->unit] * t->across;
 }
-uint32_t gpu_tile_group(const product_tile *t) { return 32u * t->across * t->down; }
+uint32_t gpu_tile_group(const product_tile *t) { return is_wide(t) ? 384 : 32u * t->across * t->down; }
 
 typedef struct tile_sizes { /* of shared memory, in 16-byte vectors */
   uint32_t a, b, rows;
@@ -106,8 +112,16 @@ static bool can_load(const product_tile *t) {
   return (bm > bn ? bm : bn) * t->depth / 8 <= 8 * group;
 }
 
+static uint32_t wide_bytes(const product_tile *t) {
+  return t->stages * (gpu_tile_rows(t) + gpu_tile_columns(t)) * t->depth * 2 + 1024;
+}
+static bool wide_fits(const gpu_caps *caps, const product_tile *t) {
+  return caps->has_wgmma && gpu_tile_group(t) <= caps->max_group && wide_bytes(t) <= caps->max_dynamic;
+}
+
 /* Reduces buffers and depth of the tile to what the device has memory for; false if it does not fit at all. */
 static bool fit(const gpu_caps *caps, bool trans_b, product_tile *t) {
+  if (is_wide(t)) return wide_fits(caps, t);
   if (gpu_tile_group(t) > caps->max_group || !can_load(t)) return false;
   uint8_t min = is_coop(t) ? 16 : 8;
   if (shared_bytes(t, trans_b) > caps->max_shared && t->stages > 1) t->stages = 1;
@@ -265,18 +279,53 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choic
                      .cost = (uint64_t)at.batches * p->m * p->n * p->k / 64});
 }
 
+static const gpu_kernel *wide_kernel(const product_tile *t, rlx_dtype type) {
+  if (t->across == 4) return type == RLX_F16 ? &gpu_kernel_matmul_wide256 : &gpu_kernel_matmul_wide256_bf16;
+  return type == RLX_F16 ? &gpu_kernel_matmul_wide128 : &gpu_kernel_matmul_wide128_bf16;
+}
+
+static void emit_wide(gpu_lowering *l, const gpu_product *p, const product_choice *choice, const product_target *to,
+                      const product_rows *rows) {
+  const product_tile *t = &choice->tile;
+  layout at = layout_of(p, choice, to, rows);
+  gpu_params_matmul8 params = params_of(p, &at, rows);
+  gpu_constants_matmul_wide256 c = {.trans = p->trans_b,
+                                    .vec_y = at.vec_y,
+                                    .axes = p->n_axes,
+                                    .gather = rows != NULL,
+                                    .ty = (uint32_t)to->type,
+                                    .extra = to->extra,
+                                    .act = (uint32_t)to->act,
+                                    .te = (uint32_t)to->extra_type};
+  gpu_emit(
+    l, &(gpu_launch){.kernel = wide_kernel(t, p->a_type),
+                     GPU_CONSTANTS(matmul_wide256, c),
+                     GPU_PARAMS(matmul8, params),
+                     .groups = at.tiles_m * at.tiles_n * at.batches * choice->splits,
+                     .group_size = gpu_tile_group(t),
+                     .dynamic_bytes = wide_bytes(t),
+                     .windows = {p->a, p->b, to->extra_window, rows ? rows->window : (gpu_window){GPU_NONE, 0, 0, 0},
+                                 gpu_window_if(!at.vec_y, to->y), gpu_window_if(at.vec_y, to->y)},
+                     .cost = (uint64_t)at.batches * p->m * p->n * p->k / 64});
+}
+
+static void emit(gpu_lowering *l, const gpu_product *p, const product_choice *choice, const product_target *to,
+                 const product_rows *rows) {
+  if (is_wide(&choice->tile)) emit_wide(l, p, choice, to, rows);
+  else if (is_coop(&choice->tile)) emit_coop(l, p, choice, to, rows);
+  else emit_plain(l, p, choice, to, rows);
+}
+
 void gpu_product_in_tiles(gpu_lowering *l, const gpu_product *p, const product_choice *choice,
                           const product_rows *rows) {
   product_target to = gpu_product_target(l, p, choice->splits);
-  if (is_coop(&choice->tile)) emit_coop(l, p, choice, &to, rows);
-  else emit_plain(l, p, choice, &to, rows);
+  emit(l, p, choice, &to, rows);
   if (to.is_part) gpu_product_sum(l, p, to.y, choice->splits);
 }
 
 gpu_window gpu_product_parts(gpu_lowering *l, const gpu_product *p, const product_choice *choice) {
   uint64_t parts = (uint64_t)choice->splits * gpu_product_batches(p);
   product_target to = {.y = gpu_work(l, parts * p->m * p->n * 4), .type = RLX_F32, .is_part = true};
-  if (is_coop(&choice->tile)) emit_coop(l, p, choice, &to, NULL);
-  else emit_plain(l, p, choice, &to, NULL);
+  emit(l, p, choice, &to, NULL);
   return to.y;
 }

@@ -68,6 +68,54 @@ static void any_rows(uint64_t *seed, gpu_check_line *l) {
 TEST(attention_few_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 6 : 10, any_decode)); }
 TEST(attention_many_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 5 : 8, any_rows)); }
 
+/* Prompts: whole tiles of 128 rows and of 128 keys and parts of them, for the kernels on matrix units, and f32 queries
+ * with a cache of f16 as language models have. */
+static void any_prompt(uint64_t *seed, gpu_check_line *l) {
+  const char *type = GPU_CHECK_PICK(seed, "f32", "f16", "bf16");
+  const char *cache = strcmp(type, "f32") == 0 ? "f16" : type;
+  int kv = gpu_check_int(seed, 1, 2), group = gpu_check_int(seed, 1, 3), b = gpu_check_int(seed, 1, 2);
+  int sq = gpu_check_int(seed, 128 / group + 1, 300 / group), sk = gpu_check_int(seed, 1, 700);
+  int d = gpu_check_int(seed, 0, 1) ? 64 * gpu_check_int(seed, 1, 2) : 8 * gpu_check_int(seed, 1, 16);
+  int dv = gpu_check_int(seed, 0, 2) ? d : 8 * gpu_check_int(seed, 1, 16);
+  bool causal = gpu_check_int(seed, 0, 2) > 0, len = gpu_check_int(seed, 0, 1) == 1,
+       own = gpu_check_int(seed, 0, 1) == 1;
+  bool sinks = gpu_check_int(seed, 0, 3) == 0, offset = causal && own;
+  gpu_check_print(&l->inputs,
+                  "q: %s[%d,%d,%d,%d]; k: %s[%d,%d,%d,%d]; v: %s[%d,%d,%d,%d]; n: i32[] values(%d); o: i32[] "
+                  "values(%d); s: %s[%d]",
+                  type, b, sq, kv * group, d, cache, b, sk, kv, d, cache, b, sk, kv, dv, gpu_check_int(seed, 0, sk),
+                  gpu_check_int(seed, -sq, sk), type, kv * group);
+  gpu_check_print(&l->expr, "attention(%%q, %%k, %%v, _, _, %s, %s, %s) {causal=%s, window=%d, softcap=%s}",
+                  sinks ? "%s" : "_", len ? "%n" : "_", offset ? "%o" : "_", causal ? "true" : "false",
+                  causal && gpu_check_int(seed, 0, 2) == 0 ? gpu_check_int(seed, 1, 300) : 0,
+                  gpu_check_int(seed, 0, 3) ? "0.0" : "1.5");
+}
+TEST(attention_of_prompts) {
+  const int n = gpu_check_has("cuda") ? 40 : TEST_IS_SANITIZED ? 1 : 3;
+  CHECK(gpu_check_random(RLX_OP_attention, (size_t)n, any_prompt));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f16[1,2,128,128]; k: f16[1,2,128,128]; v: f16[1,2,128,128]",
+                       "attention(%q, %k, %v) {causal=true, layout=bhsd}"));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f16[1,1,200,64]; k: f16[1,1,333,64]; v: f16[1,1,333,64] range(-9,9)",
+                       "attention(%q, %k, %v) {layout=bhsd}"));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f16[1,70,2,64]; k: f16[1,70,1,64]; v: f16[1,70,1,64] special",
+                       "attention(%q, %k, %v) {causal=true}"));
+}
+
+/* So many keys that buffers are filled many times, and that keys are split. */
+TEST(attention_of_long_prompts) {
+  if (!gpu_check_has("cuda")) SKIP("no cuda device: takes long on the emulated one");
+  static const char *const types[][2] = {{"f16", "f16"}, {"bf16", "bf16"}, {"f32", "f16"}};
+  static const int all[][3] = {{512, 512, 128}, {300, 4000, 128}, {1024, 3000, 64}, {130, 9000, 72}}; /* sq, sk, d */
+  for (size_t i = 0; i < 3 * 4 * 2; i++) {
+    const int *z = all[i / 3 % 4];
+    gpu_check_line l;
+    gpu_check_print(&l.inputs, "q: %s[1,4,%d,%d]; k: %s[1,2,%d,%d]; v: %s[1,2,%d,%d]", types[i % 3][0], z[0], z[2],
+                    types[i % 3][1], z[1], z[2], types[i % 3][1], z[1], z[2]);
+    gpu_check_print(&l.expr, "attention(%%q, %%k, %%v) {layout=bhsd, causal=%s}", i / 12 ? "true" : "false");
+    CHECK(gpu_check_text(RLX_OP_attention, l.inputs, l.expr));
+  }
+}
+
 /* Keys that are masked, past the run-time length, or in the future hold NaN and infinity: these must not reach the
  * result. */
 TEST(hidden_keys_do_not_leak) {

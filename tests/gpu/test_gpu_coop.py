@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the kernels of attention and of products on matrix units as C++ on the host: tests/gpu/coop/. Each is run with
-matrices as Vulkan has them, whose elements may lie in any order, and as CUDA has them (src/gpu/kernels/matrices.h).
+matrices as Vulkan has them, whose elements may lie in any order, and as CUDA has them (src/gpu/kernels/matrices.h);
+kernels for Hopper alone with tests/gpu/coop/k_hopper.h.
 
   tests/gpu/test_gpu_coop.py [KERNEL]      (RLX_TEST_SEED: repeats the cases of an earlier run; CXX: g++ unless set)
 
@@ -21,21 +22,27 @@ ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).r
 CXX = os.environ.get("CXX") or "g++"
 SECONDS = 600 * float(os.environ.get("RLX_TEST_TIME") or 1)  # a guard against hangs, never a measure
 KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"],
+           "attention_wide": ["attention_wide64", "attention_wide128", "attention_wide64_bf16", "attention_wide128_bf16"],
            "rows": ["rows_coop1", "rows_coop1_bf16", "rows_coop2", "rows_coop4", "rows_coop4_bf16", "rows_full1",
                     "rows_full4", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks",
                     "rows_direct2_blocks"],
+           "matmul_wide": ["matmul_wide128", "matmul_wide256", "matmul_wide128_bf16", "matmul_wide256_bf16"],
            "matmul": ["matmul_coop2", "matmul_coop2_bf16", "matmul_coop4", "matmul_coop4_bf16"]}
-CASES = {"attention": 8, "rows": 12, "matmul": 60}  # each runs up to a few hundred thousand invocations as coroutines
+# Each runs up to a few hundred thousand invocations as coroutines.
+CASES = {"attention": 8, "attention_wide": 12, "matmul_wide": 40, "rows": 12, "matmul": 60}
 
 
 def check(program_name, kernel, seed, folder, target):
     """How many cases passed and failed."""
     program = pathlib.Path(folder) / kernel
     cuda = ["-DCOOP_CUDA", "-Wno-maybe-uninitialized"] if target == "cuda" else []
+    kind, source = "matrix", program_name.removesuffix("_wide")
+    if source != program_name:
+        kind, cuda = "hopper", cuda + ["-DCOOP_HOPPER"]
     made = subprocess.run([CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/src/gpu/kernels",
                            *(["-DCOOP_BF16"] if "bf16" in kernel or "full" in kernel or "f32" in kernel else []),
-                           f'-DKERNEL_FILE="{kernel}.matrix.k"', *cuda,
-                           ROOT / f"tests/gpu/coop/{program_name}.cpp", "-o", program], capture_output=True, text=True)
+                           f'-DKERNEL_FILE="{kernel}.{kind}.k"', *cuda,
+                           ROOT / f"tests/gpu/coop/{source}.cpp", "-o", program], capture_output=True, text=True)
     if made.returncode:
         print(f"FAIL {kernel} for {target} does not compile:\n{made.stderr}")
         return 0, 1
@@ -69,7 +76,7 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, kernel in kernels:
-            for target in ("vulkan", "cuda"):
+            for target in ("cuda",) if name.endswith("_wide") else ("vulkan", "cuda"):
                 good, bad = check(name, kernel, seed, folder, target)
                 passed, failed = passed + good, failed + bad
     print(f"{passed} passed, {failed} failed, 0 skipped")

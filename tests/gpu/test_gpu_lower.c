@@ -22,6 +22,11 @@ static const gpu_caps large = {.max_group = 1024,
                                .has_coopmat_bf16 = true,
                                .knows_fragments = true,
                                .knows_fragments_bf16 = true};
+static gpu_caps hopper_of(gpu_caps caps) {
+  caps.has_wgmma = true;
+  caps.max_dynamic = 227 * 1024;
+  return caps;
+}
 static const gpu_caps odd = {.max_group = 384, /* not a power of two */
                              .max_shared = 32 * 1024,
                              .max_groups_x = 65535,
@@ -80,6 +85,10 @@ static bool lower_all(const gpu_caps *caps) {
 }
 
 TEST(large_device) { CHECK(lower_all(&large)); }
+TEST(hopper_device) {
+  const gpu_caps hopper = hopper_of(large);
+  CHECK(lower_all(&hopper));
+}
 TEST(odd_device) { CHECK(lower_all(&odd)); }
 TEST(least_device) { CHECK(lower_all(&min)); }
 
@@ -184,6 +193,31 @@ TEST(attention_on_matrix_units) {
   gpu_caps chosen = large;
   chosen.choices.attention.no_coop = true;
   CHECK_EQ_STR(prefill(&chosen, "f16", 2048, 128), "attention4");
+}
+
+static const char *prompt_of_lm(const gpu_caps *caps, int tokens, const char *attrs) {
+  char inputs[256], expr[128];
+  snprintf(inputs, sizeof inputs, "q: f32[1,%d,32,128]; k: f16[1,4096,8,128]; v: f16[1,4096,8,128]; n: i32[]; o: i32[]",
+           tokens);
+  snprintf(expr, sizeof expr, "attention(%%q, %%k, %%v, _, _, _, %%n, %%o) {causal=true%s}", attrs);
+  return kernels_of(caps, inputs, expr);
+}
+
+TEST(attention_on_warp_groups) {
+  const gpu_caps hopper = hopper_of(large);
+  CHECK_EQ_STR(prefill(&hopper, "f16", 2048, 128), "attention_wide128");
+  CHECK_EQ_STR(prefill(&hopper, "f16", 2048, 64), "attention_wide64");
+  CHECK_EQ_STR(prefill(&hopper, "f16", 2048, 72), "attention_wide128");
+  CHECK_EQ_STR(prefill(&hopper, "bf16", 2048, 128), "attention_wide128_bf16");
+  CHECK_EQ_STR(prefill(&hopper, "bf16", 2048, 64), "attention_wide64_bf16");
+  CHECK_EQ_STR(prefill(&hopper, "f16", 100, 128), "attention_coop128"); /* less than a tile of rows */
+  CHECK_EQ_STR(prefill(&hopper, "f32", 2048, 128), "attention4");
+  CHECK_EQ_STR(prompt_of_lm(&hopper, 512, ""), "attention_wide128");
+  CHECK_EQ_STR(prompt_of_lm(&hopper, 512, ", scale=-1.0"), "attention4");
+  CHECK_EQ_STR(prompt_of_lm(&large, 512, ""), "attention4");
+  gpu_caps chosen = hopper;
+  chosen.choices.attention.subs = 8;
+  CHECK_EQ_STR(prefill(&chosen, "f16", 2048, 128), "attention_coop128");
 }
 
 /* ---- f32 times f16 on matrix units ---- */

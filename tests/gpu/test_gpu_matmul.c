@@ -203,6 +203,13 @@ static const gpu_caps large = {.max_group = 1024,
                                .has_coopmat = true,
                                .has_coopmat_bf16 = true};
 
+static gpu_caps hopper(void) {
+  gpu_caps caps = large;
+  caps.has_wgmma = true;
+  caps.max_dynamic = 223 * 1024;
+  return caps;
+}
+
 /* The names of the kernels for a product of these types; "" if it fails. */
 static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, int64_t m, int64_t n, int64_t k,
                               bool trans) {
@@ -227,13 +234,21 @@ TEST(tiles_fit) {
   for (size_t i = 0; i < gpu_product_tile_count; i++) {
     const product_tile *t = &gpu_product_tiles[i];
     rlx_dtype type = t->unit < PRODUCT_COOP4 ? RLX_F32 : RLX_F16;
-    gpu_caps chosen = large;
+    gpu_caps chosen = t->unit == PRODUCT_WIDE ? hopper() : large;
     chosen.choices = (gpu_choices){.tile = t, .tile_splits = 1};
     gpu_product p = {.m = 512, .n = 512, .k = 512, .a_type = type, .b_type = type, .y_type = type, .trans_b = true};
     product_choice choice = {.splits = 0};
     bool found = gpu_product_choose(&chosen, &p, p.m, 1, &choice);
     CHECK(found && memcmp(&choice.tile, t, sizeof *t) == 0);
   }
+}
+
+TEST(products_of_warp_groups) {
+  const gpu_caps caps = hopper();
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F16, RLX_F16, 4096, 4096, 4096, true), "matmul_wide256");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_BF16, RLX_BF16, 4096, 4096, 4096, false), "matmul_wide256_bf16");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, true), "matmul_coop4");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_F32, 4096, 4096, 4096, true), "matmul8");
 }
 
 TEST(narrow_rows) {

@@ -15,6 +15,10 @@ enum {
   GPU_INDEX_attention_coop64,
   GPU_INDEX_attention_coop64_bf16,
   GPU_INDEX_attention_decode,
+  GPU_INDEX_attention_wide128,
+  GPU_INDEX_attention_wide128_bf16,
+  GPU_INDEX_attention_wide64,
+  GPU_INDEX_attention_wide64_bf16,
   GPU_INDEX_causal_conv,
   GPU_INDEX_conv_coop,
   GPU_INDEX_conv_coop_bf16,
@@ -41,6 +45,10 @@ enum {
   GPU_INDEX_matmul_coop4,
   GPU_INDEX_matmul_coop4_bf16,
   GPU_INDEX_matmul_sum,
+  GPU_INDEX_matmul_wide128,
+  GPU_INDEX_matmul_wide128_bf16,
+  GPU_INDEX_matmul_wide256,
+  GPU_INDEX_matmul_wide256_bf16,
   GPU_INDEX_matvec1,
   GPU_INDEX_matvec1_norm,
   GPU_INDEX_matvec8,
@@ -145,6 +153,22 @@ typedef struct gpu_params_attention_decode { uint32_t groups; uint32_t n_batch; 
 typedef struct gpu_constants_attention_decode { uint32_t t_q; uint32_t t_k; uint32_t t_v; uint32_t rows; uint32_t lanes; uint32_t k_vecs; uint32_t v_vecs; uint32_t unroll; uint32_t causal; uint32_t has_mask; uint32_t has_bias; uint32_t has_cap; uint32_t has_len; uint32_t extra; uint32_t red; uint32_t query; uint32_t joined; uint32_t careful; uint32_t in_regs; uint32_t whole; } gpu_constants_attention_decode;
 extern const struct gpu_kernel gpu_kernel_attention_decode;
 
+typedef struct gpu_params_attention_wide128 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_wide128;
+typedef struct gpu_constants_attention_wide128 { uint32_t q_f32; uint32_t causal; uint32_t has_cap; uint32_t has_len; uint32_t extra; uint32_t partial; uint32_t split; uint32_t q_split; } gpu_constants_attention_wide128;
+extern const struct gpu_kernel gpu_kernel_attention_wide128;
+
+typedef struct gpu_params_attention_wide128_bf16 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_wide128_bf16;
+typedef gpu_constants_attention_wide128 gpu_constants_attention_wide128_bf16;
+extern const struct gpu_kernel gpu_kernel_attention_wide128_bf16;
+
+typedef struct gpu_params_attention_wide64 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_wide64;
+typedef gpu_constants_attention_wide128 gpu_constants_attention_wide64;
+extern const struct gpu_kernel gpu_kernel_attention_wide64;
+
+typedef struct gpu_params_attention_wide64_bf16 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_wide64_bf16;
+typedef gpu_constants_attention_wide128 gpu_constants_attention_wide64_bf16;
+extern const struct gpu_kernel gpu_kernel_attention_wide64_bf16;
+
 typedef struct gpu_params_causal_conv { uint32_t groups; uint32_t lines; uint32_t channels; uint32_t steps; uint32_t taps; uint32_t pieces; } gpu_params_causal_conv;
 typedef struct gpu_constants_causal_conv { uint32_t t; uint32_t t_y; uint32_t has_bias; uint32_t has_state; uint32_t wants_state; } gpu_constants_causal_conv;
 extern const struct gpu_kernel gpu_kernel_causal_conv;
@@ -246,6 +270,22 @@ extern const struct gpu_kernel gpu_kernel_matmul_coop4_bf16;
 typedef struct gpu_params_matmul_sum { uint32_t groups; uint32_t n; uint32_t count; uint32_t splits; } gpu_params_matmul_sum;
 typedef struct gpu_constants_matmul_sum { uint32_t vec_y; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; uint32_t scaled; } gpu_constants_matmul_sum;
 extern const struct gpu_kernel gpu_kernel_matmul_sum;
+
+typedef struct gpu_params_matmul_wide128 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_wide128;
+typedef struct gpu_constants_matmul_wide128 { uint32_t trans; uint32_t vec_y; uint32_t axes; uint32_t gather; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; } gpu_constants_matmul_wide128;
+extern const struct gpu_kernel gpu_kernel_matmul_wide128;
+
+typedef struct gpu_params_matmul_wide128_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_wide128_bf16;
+typedef gpu_constants_matmul_wide128 gpu_constants_matmul_wide128_bf16;
+extern const struct gpu_kernel gpu_kernel_matmul_wide128_bf16;
+
+typedef struct gpu_params_matmul_wide256 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_wide256;
+typedef gpu_constants_matmul_wide128 gpu_constants_matmul_wide256;
+extern const struct gpu_kernel gpu_kernel_matmul_wide256;
+
+typedef struct gpu_params_matmul_wide256_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_wide256_bf16;
+typedef gpu_constants_matmul_wide128 gpu_constants_matmul_wide256_bf16;
+extern const struct gpu_kernel gpu_kernel_matmul_wide256_bf16;
 
 typedef struct gpu_params_matvec1 { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; float eps; } gpu_params_matvec1;
 typedef struct gpu_constants_matvec1 { uint32_t team; uint32_t mr; uint32_t tx; uint32_t tw; uint32_t vec; uint32_t dual; uint32_t indexed; uint32_t ti; uint32_t axes; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; } gpu_constants_matvec1;

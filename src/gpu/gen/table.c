@@ -12,6 +12,10 @@ const gpu_kernel gpu_kernel_attention_coop128_bf16 = {"attention_coop128_bf16", 
 const gpu_kernel gpu_kernel_attention_coop64 = {"attention_coop64", GPU_INDEX_attention_coop64, 7, 0x60, 7, sizeof(gpu_params_attention_coop64), 0};
 const gpu_kernel gpu_kernel_attention_coop64_bf16 = {"attention_coop64_bf16", GPU_INDEX_attention_coop64_bf16, 7, 0x60, 7, sizeof(gpu_params_attention_coop64_bf16), 0};
 const gpu_kernel gpu_kernel_attention_decode = {"attention_decode", GPU_INDEX_attention_decode, 8, 0x80, 20, sizeof(gpu_params_attention_decode), 1};
+const gpu_kernel gpu_kernel_attention_wide128 = {"attention_wide128", GPU_INDEX_attention_wide128, 7, 0x60, 8, sizeof(gpu_params_attention_wide128), 0};
+const gpu_kernel gpu_kernel_attention_wide128_bf16 = {"attention_wide128_bf16", GPU_INDEX_attention_wide128_bf16, 7, 0x60, 8, sizeof(gpu_params_attention_wide128_bf16), 0};
+const gpu_kernel gpu_kernel_attention_wide64 = {"attention_wide64", GPU_INDEX_attention_wide64, 7, 0x60, 8, sizeof(gpu_params_attention_wide64), 0};
+const gpu_kernel gpu_kernel_attention_wide64_bf16 = {"attention_wide64_bf16", GPU_INDEX_attention_wide64_bf16, 7, 0x60, 8, sizeof(gpu_params_attention_wide64_bf16), 0};
 const gpu_kernel gpu_kernel_causal_conv = {"causal_conv", GPU_INDEX_causal_conv, 5, 0x10, 5, sizeof(gpu_params_causal_conv), 1};
 const gpu_kernel gpu_kernel_conv_coop = {"conv_coop", GPU_INDEX_conv_coop, 5, 0x10, 8, sizeof(gpu_params_conv_coop), 0};
 const gpu_kernel gpu_kernel_conv_coop_bf16 = {"conv_coop_bf16", GPU_INDEX_conv_coop_bf16, 5, 0x10, 8, sizeof(gpu_params_conv_coop_bf16), 0};
@@ -38,6 +42,10 @@ const gpu_kernel gpu_kernel_matmul_coop2_bf16 = {"matmul_coop2_bf16", GPU_INDEX_
 const gpu_kernel gpu_kernel_matmul_coop4 = {"matmul_coop4", GPU_INDEX_matmul_coop4, 6, 0x30, 17, sizeof(gpu_params_matmul_coop4), 0};
 const gpu_kernel gpu_kernel_matmul_coop4_bf16 = {"matmul_coop4_bf16", GPU_INDEX_matmul_coop4_bf16, 6, 0x30, 17, sizeof(gpu_params_matmul_coop4_bf16), 0};
 const gpu_kernel gpu_kernel_matmul_sum = {"matmul_sum", GPU_INDEX_matmul_sum, 6, 0x18, 6, sizeof(gpu_params_matmul_sum), 1};
+const gpu_kernel gpu_kernel_matmul_wide128 = {"matmul_wide128", GPU_INDEX_matmul_wide128, 6, 0x30, 8, sizeof(gpu_params_matmul_wide128), 0};
+const gpu_kernel gpu_kernel_matmul_wide128_bf16 = {"matmul_wide128_bf16", GPU_INDEX_matmul_wide128_bf16, 6, 0x30, 8, sizeof(gpu_params_matmul_wide128_bf16), 0};
+const gpu_kernel gpu_kernel_matmul_wide256 = {"matmul_wide256", GPU_INDEX_matmul_wide256, 6, 0x30, 8, sizeof(gpu_params_matmul_wide256), 0};
+const gpu_kernel gpu_kernel_matmul_wide256_bf16 = {"matmul_wide256_bf16", GPU_INDEX_matmul_wide256_bf16, 6, 0x30, 8, sizeof(gpu_params_matmul_wide256_bf16), 0};
 const gpu_kernel gpu_kernel_matvec1 = {"matvec1", GPU_INDEX_matvec1, 8, 0x80, 13, sizeof(gpu_params_matvec1), 1};
 const gpu_kernel gpu_kernel_matvec1_norm = {"matvec1_norm", GPU_INDEX_matvec1_norm, 8, 0x80, 13, sizeof(gpu_params_matvec1_norm), 1};
 const gpu_kernel gpu_kernel_matvec8 = {"matvec8", GPU_INDEX_matvec8, 8, 0x80, 13, sizeof(gpu_params_matvec8), 1};
@@ -114,6 +122,10 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_attention_coop64,
   &gpu_kernel_attention_coop64_bf16,
   &gpu_kernel_attention_decode,
+  &gpu_kernel_attention_wide128,
+  &gpu_kernel_attention_wide128_bf16,
+  &gpu_kernel_attention_wide64,
+  &gpu_kernel_attention_wide64_bf16,
   &gpu_kernel_causal_conv,
   &gpu_kernel_conv_coop,
   &gpu_kernel_conv_coop_bf16,
@@ -140,6 +152,10 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_matmul_coop4,
   &gpu_kernel_matmul_coop4_bf16,
   &gpu_kernel_matmul_sum,
+  &gpu_kernel_matmul_wide128,
+  &gpu_kernel_matmul_wide128_bf16,
+  &gpu_kernel_matmul_wide256,
+  &gpu_kernel_matmul_wide256_bf16,
   &gpu_kernel_matvec1,
   &gpu_kernel_matvec1_norm,
   &gpu_kernel_matvec8,

@@ -13,12 +13,23 @@
  * Memory that was written by ordinary stores or by k_copy_async needs k_shared_to_products before the barrier that
  * precedes the product. */
 extern __shared__ __align__(1024) unsigned char k_dynamic_start[]; /* the launch gives its size: dynamic_bytes */
-#define K_DYNAMIC(T) ((T *)k_dynamic_start)
 typedef unsigned long long u64;
+#define K_UNROLL4 _Pragma("unroll 4")
 
 K_DEVICE u32 k_shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
-/* Of 16-byte vectors: vector v (0 to 7) of row r. */
-K_DEVICE u32 k_swizzled(u32 r, u32 v) { return r * 8u + (v ^ (r & 7u)); }
+/* Where a factor may start in that memory: add 1024 to the bytes that are used. */
+K_DEVICE u32 k_dynamic_address() { return (k_shared_address(k_dynamic_start) + 1023u) & ~1023u; }
+/* 16 bytes at an address. */
+K_DEVICE void k_shared_put(u32 at, u32x4 x) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+}
+K_DEVICE u32x4 k_shared_get(u32 at) {
+  u32x4 x;
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at) : "memory");
+  return x;
+}
+#include "factors.h"
 
 /* ---- copies into shared memory ---- */
 
@@ -26,6 +37,8 @@ K_DEVICE u32 k_swizzled(u32 r, u32 v) { return r * 8u + (v ^ (r & 7u)); }
 K_DEVICE void k_copy_async(u32 to, const void *from, bool there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0) : "memory");
 }
+/* Vector i of a window; zeros if `there` is false. */
+#define K_COPY4(to, w, i, there) k_copy_async(to, &(w)[(there) ? (i) : 0u], there)
 K_DEVICE void k_copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> K_DEVICE void k_copies_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 K_DEVICE void k_shared_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
@@ -39,22 +52,42 @@ template <int N> K_DEVICE void k_registers_fewer() { asm volatile("setmaxnreg.de
 
 /* ---- products ---- */
 
-/* A factor whose rows run along k: the left one [m, k] or the right one [n, k], 64 of k in a row; k_step: 0 to 3. */
-K_DEVICE u64 k_factor_by_k(u32 address, u32 k_step) {
-  const u64 by_128 = 1, eight_rows = 1024 / 16;
-  return ((u64)(address + 32u * k_step) >> 4 & 0x3fff) | (u64)1 << 16 | eight_rows << 32 | by_128 << 62;
-}
-/* A right factor [k, n] whose rows run along n, 64 of n in a row; `next_n`: bytes from these 64 columns to the next 64.
- * `address` is that of the first of 16 rows. */
-K_DEVICE u64 k_factor_by_n(u32 address, u32 next_n) {
-  const u64 by_128 = 1, eight_rows = 1024 / 16;
-  return ((u64)address >> 4 & 0x3fff) | (u64)(next_n >> 4) << 16 | eight_rows << 32 | by_128 << 62;
+/* The same description, of which the compiler cannot compute others in advance: those would take registers. */
+K_DEVICE u64 k_factor_now(u64 factor) {
+  asm volatile("" : "+l"(factor));
+  return factor;
 }
 
 K_DEVICE void k_products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 K_DEVICE void k_products_end() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int N> K_DEVICE void k_products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+
+/* What uses d stays after this: the compiler does not know that sums are not there until k_products_wait. */
+template <u32 N> K_DEVICE void k_products_done(f32 (&d)[N]) {
+  K_UNROLL for (u32 i = 0u; i < N; i += 1u) asm volatile("" : "+f"(d[i]) :: "memory");
+}
+/* x, which is never negative, is computed before the wait that follows. The compiler moves a wait to the start of a run
+ * of instructions without branches, and with it the end of what should be computed meanwhile; so this is a branch. */
+K_DEVICE void k_before_wait(f32 x) {
+  if (__any_sync(0xffffffffu, x < 0.0f)) asm volatile("nanosleep.u32 1;" ::: "memory");
+}
+/* Two elements of a left factor: the first is the lower. */
+K_DEVICE u32 k_factor_pair(f32 a, f32 b) {
+  u32 r;
+#ifdef K_BFLOAT16
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+#else
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+#endif
+  return r;
+}
+/* 2 to the power of x, to 22 bits, in one instruction; below 2^-126 it is 0. */
+K_DEVICE f32 k_power_of_2(f32 x) {
+  f32 r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
 }
 
 #ifdef K_BFLOAT16

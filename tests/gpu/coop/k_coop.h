@@ -200,7 +200,7 @@ template <class T, class Size> static shared_of<T, Size> shared_make(Size s) { r
 
 /* ---- invocations ---- */
 
-enum { MAX_INVOCATIONS = 256, STACK = 256 * 1024 };
+enum { MAX_INVOCATIONS = 384, STACK = 256 * 1024 };
 static struct {
   ucontext_t at;
   std::vector<char> stack;
@@ -208,11 +208,13 @@ static struct {
 } invocations[MAX_INVOCATIONS];
 static ucontext_t scheduler;
 static u32 current, group_size, group_number;
+static uint64_t progress; /* counts arrivals: a round without any is a deadlock */
 
 struct barrier {
   u32 n_here = 0, turn = 0;
   void wait(u32 n) {
     u32 mine = turn, me = current;
+    progress++;
     if (++n_here == n) {
       n_here = 0;
       turn++;
@@ -222,6 +224,7 @@ struct barrier {
       swapcontext(&invocations[me].at, &scheduler);
       current = me;
     }
+    progress++;
   }
 };
 static barrier group_barrier, subgroup_barriers[MAX_INVOCATIONS / 32];
@@ -282,12 +285,14 @@ static void run_group(u32 number, u32 size) {
     makecontext(&f.at, invocation_main, 0);
   }
   for (u32 done = 0; done < size;) {
+    uint64_t before = progress + done;
     done = 0;
     for (u32 i = 0; i < size; i++) {
       current = i;
       if (!invocations[i].is_done) swapcontext(&scheduler, &invocations[i].at);
       done += invocations[i].is_done;
     }
+    if (progress + done == before) die("invocations wait for others that do not come: ended", done, size);
   }
 }
 
@@ -297,6 +302,9 @@ static void run_group(u32 number, u32 size) {
 #define K_MATRIX 1
 #define K_DEVICE static inline
 #define K_MEMBER
+#ifdef COOP_HOPPER
+#include "k_hopper.h"
+#endif
 
 /* What an instruction of a subgroup exchanges: words by invocation. */
 static u32 exchanged_words[MAX_INVOCATIONS][8];

@@ -1,9 +1,9 @@
-/* matmul_coop*.matrix.k on the host (k_coop.h) against sums in double: random shapes, tiles, batches, splits of k and
- * types of the result.
+/* matmul_coop*.matrix.k and matmul_wide*.hopper.k on the host (k_coop.h, k_hopper.h) against sums in double: random
+ * shapes, tiles, batches, splits of k and types of the result.
  *
  *   matmul NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
- * Compiled once for each kernel: KERNEL_FILE, and COOP_BF16 for those of bf16. */
+ * Compiled once for each kernel: KERNEL_FILE, COOP_BF16 for those of bf16, COOP_HOPPER for matmul_wide*. */
 #include "k_coop.h"
 /* */
 #include KERNEL_FILE
@@ -37,6 +37,21 @@ struct a_case {
   std::vector<double> as, bs, es; /* [batch, m, k], [batch, k, n] or [batch, n, k], [n] */
 };
 
+#ifdef COOP_HOPPER
+static u32 EVEN, AHEAD; /* have no effect */
+static void run(u32 number) {
+  hopper_begin(STAGES * STAGE + 1024);
+  run_group(number, 384);
+  hopper_end();
+}
+static void draw_tile() {
+  products_late = draw(0, 1);
+  TRANS = draw(0, 1);
+  GATHER = 0;
+  ACT = 0;
+}
+#else
+static void run(u32 number) { run_group(number, 32 * SX * SY); }
 static void draw_tile() {
   element_layout = draw(0, 3);
   SX = draw(1, 2), SY = draw(1, 2);
@@ -51,6 +66,7 @@ static void draw_tile() {
   GATHER = 0;
   ACT = 0;
 }
+#endif
 
 static a_case draw_case() {
   a_case c = {};
@@ -59,7 +75,7 @@ static a_case draw_case() {
   const bool whole = draw(0, 3) == 0;
   p.m = whole ? BM * draw(1, 2) : draw(1, 150);
   p.n = whole ? BN : TRANS ? draw(1, 150) : 8 * draw(1, 20);
-  p.k = whole ? BK * draw(1, 4) : 8 * draw(1, 20);
+  p.k = whole ? BK * draw(1, 4) : 8 * draw(1, draw(0, 3) ? 20 : 100);
   c.splits = draw(0, 2) ? 1 : 2;
   c.batches = draw(0, 2) ? 1 : 2;
   p.k_part = ((p.k + c.splits - 1) / c.splits + BK - 1) / BK * BK;
@@ -106,7 +122,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < n; i++) {
     state = seed + (u32)i * 7919u;
     a_case c = draw_case();
-    for (u32 g = 0; g < p.groups; g++) run_group(g, 32 * SX * SY);
+    for (u32 g = 0; g < p.groups; g++) run(g);
     bool right = true;
     for (u32 b = 0; b < c.batches && right; b++)
       for (u32 e = 0; e < p.m * p.n && right; e++) right = check_element(c, b, e / p.n, e % p.n);
