@@ -80,7 +80,7 @@ typedef struct matvec_shape {
 /* Whether a large workgroup rounds the row of x once, into shared memory. */
 static bool takes_staged(const gpu_lowering *l, const product *p) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  return tuned->block_staged_group && l->caps->max_group >= tuned->block_staged_group && p->m == 1 && !p->idx &&
+  return l->caps->max_group >= tuned->block_staged_group && p->m == 1 && !p->idx &&
          p->k <= tuned->block_staged_max_k && p->k / 16 * 24 + 8 * 1024 <= l->caps->max_shared;
 }
 
