@@ -5,7 +5,8 @@
  *   block=N    blocks of at most N bytes
  *   window=N   windows of kernels of at most N bytes
  *   submit=N   runs that can be stopped are submitted in parts of at most N units of work
- *   walk=N     a span of steps becomes one kernel after N runs (walk.h) */
+ *   walk=N     a span of steps becomes one kernel after N runs (walk.h)
+ *   ptx        kernels are compiled by the driver, as on a machine without NVRTC (ptx.h) */
 #include <stdio.h>
 #include <string.h>
 
@@ -81,9 +82,18 @@ void cu_leave(cu_device *d) {
 /* ---- opening ---- */
 
 typedef struct variant { /* in the order of the words; 0: the device's own value */
-  uint64_t block, window, submit, walk;
+  uint64_t block, window, submit, walk, ptx;
 } variant;
-static const char *const words[] = {"block=", "window=", "submit=", "walk="};
+static const char *const words[] = {"block=", "window=", "submit=", "walk=", "ptx"};
+
+/* Also where NVRTC is absent. A walk is composed of CUDA texts, so there are none. */
+static void use_ptx(cu_device *d) {
+  rlx_device_info *info = &d->base.info;
+  d->uses_ptx = true;
+  d->walk_runs = 0;
+  cu_caps_without_compiler(&d->caps);
+  cu_driver_text(d->loader, true, info->driver, sizeof info->driver);
+}
 
 static void apply_variant(cu_device *d, const variant *v) {
   rlx_device_info *info = &d->base.info;
@@ -94,6 +104,7 @@ static void apply_variant(cu_device *d, const variant *v) {
   d->submit_cost = v->submit ? v->submit : (uint64_t)gpu_tuned(&d->caps)->submit_millions * 1000000;
   d->walk_runs = v->walk ? v->walk : gpu_tuned(&d->caps)->walk_runs;
   d->walk_min = v->walk ? 1 : gpu_tuned(&d->caps)->walk_min;
+  if (v->ptx || !d->loader->compiler_version) use_ptx(d);
 }
 
 static rlx_status prepare(cu_device *d) {
@@ -103,7 +114,8 @@ static rlx_status prepare(cu_device *d) {
   if (!r) r = d->f->CtxSynchronize();
   if (r) return cu_fail(d, r, "first memory of %.100s", d->base.info.name);
   if (!d->f->MemGetInfo(&free_bytes, &bytes)) d->base.info.free_bytes = free_bytes;
-  return gpu_pipelines_init(&d->pipelines, &cu_pipeline_maker, d, gpu_column_cuda, &d->caps);
+  return gpu_pipelines_init(&d->pipelines, &cu_pipeline_maker, d, d->uses_ptx ? gpu_column_spirv : gpu_column_cuda,
+                            &d->caps);
 }
 
 static rlx_status fill(cu_device *d, const rlx_open_options *options) {
