@@ -19,6 +19,14 @@ static const uint32_t *block_at(ptx_state *s, const ptx_frame *f, uint32_t label
   return s->w + at + ptx_length(s->w + at);
 }
 
+/* Whether a phi has one value, wherever the branch comes from. Then it is that value: indices of unrolled loops that
+ * are numbers stay numbers. */
+static bool is_copy(const uint32_t *phi) {
+  for (uint32_t k = 3; k + 1 < ptx_length(phi); k += 2)
+    if (phi[k] != phi[3] || phi[k] == phi[2]) return false;
+  return ptx_length(phi) >= 5;
+}
+
 /* What a phi becomes when the branch comes from `block`; NULL: it does not know that block. */
 static const ptx_value *incoming(ptx_state *s, const uint32_t *phi, uint32_t block) {
   for (uint32_t k = 3; k + 1 < ptx_length(phi); k += 2)
@@ -46,6 +54,7 @@ static bool is_within(const range *r, ptx_leaf l) {
 static rlx_status check_phis(ptx_state *s, const ptx_frame *f, const uint32_t *phi, range *r) {
   *r = (range){.words = UINT32_MAX, .flags = UINT32_MAX};
   for (; ptx_op(phi) == OP_PHI; phi += ptx_length(phi)) {
+    if (is_copy(phi)) continue;
     const ptx_value to = ptx_id_at(s, phi[2])->value, *from = incoming(s, phi, f->block);
     if (!from || !from->n || from->is_pointer || from->n != to.n || to.is_pointer ||
         ptx_is_flags(s, from->type) != ptx_is_flags(s, to.type))
@@ -58,6 +67,7 @@ static rlx_status check_phis(ptx_state *s, const ptx_frame *f, const uint32_t *p
 
 static bool overlaps(ptx_state *s, const ptx_frame *f, const uint32_t *phi, const range *r) {
   for (; ptx_op(phi) == OP_PHI; phi += ptx_length(phi)) {
+    if (is_copy(phi)) continue;
     const ptx_value to = ptx_id_at(s, phi[2])->value, *from = incoming(s, phi, f->block);
     for (uint32_t j = 0; j < to.n; j++)
       if (ptx_leaf_of(s, from, j).v != ptx_leaf_of(s, &to, j).v && is_within(r, ptx_leaf_of(s, from, j))) return true;
@@ -71,6 +81,7 @@ static void move_phis(ptx_state *s, const ptx_frame *f, const uint32_t *first, b
   for (int round = through ? 0 : 1; round < 2; round++) {
     uint32_t word = words, flag = flags;
     for (const uint32_t *phi = first; ptx_op(phi) == OP_PHI; phi += ptx_length(phi)) {
+      if (is_copy(phi)) continue;
       const ptx_value to = ptx_id_at(s, phi[2])->value, *from = incoming(s, phi, f->block);
       for (uint32_t j = 0; j < to.n; j++) {
         const ptx_leaf x = ptx_leaf_of(s, from, j), y = ptx_leaf_of(s, &to, j);
@@ -204,6 +215,9 @@ static rlx_status instruction(ptx_state *s, ptx_frame *f, const uint32_t *i) {
       rlx_str_add(&s->body, "L%u_%u:\n", (unsigned)f->number, (unsigned)i[1]);
       return RLX_OK;
     case OP_PHI:
+      if (!is_copy(i)) return RLX_OK;
+      RLX_TRY(ptx_get(s, i[3], &v));
+      return ptx_alias(s, i[2], i[1], &v);
     case OP_LOOP_MERGE:
     case OP_SELECTION_MERGE: return RLX_OK;
     case OP_UNDEF: return ptx_length(i) == 3 ? ptx_define(s, i[2], i[1], &v) : ptx_unsupported(s, i);
@@ -234,7 +248,7 @@ static rlx_status begin(ptx_state *s, ptx_frame *f, const uint32_t *arguments, u
   ptx_value v;
   for (f->end = f->begin; ptx_op(s->w + f->end) != OP_FUNCTION_END; f->end += ptx_length(s->w + f->end)) {
     const uint32_t *i = s->w + f->end;
-    if (ptx_op(i) == OP_PHI) RLX_TRY(ptx_define_registers(s, i[2], i[1], &v));
+    if (ptx_op(i) == OP_PHI && !is_copy(i)) RLX_TRY(ptx_define_registers(s, i[2], i[1], &v));
     if (ptx_op(i) != OP_FUNCTION_PARAMETER) continue;
     if (n >= n_arguments) return invalid(s, i, "an argument");
     RLX_TRY(take_argument(s, i, arguments[n++]));

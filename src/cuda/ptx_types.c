@@ -236,6 +236,22 @@ static rlx_status read_constant(ptx_state *s, const uint32_t *i) {
   return at == v.n ? RLX_OK : invalid(s, i[2], "as many parts as its type has");
 }
 
+/* The specialiser has computed all but quotients by 0 and shifts by 32 or more, which may have any value, and what is
+ * computed from them. An operation that is not known stays without a value, and its use is refused. */
+static rlx_status read_operation(ptx_state *s, const uint32_t *i) {
+  enum { U_DIV = 134, U_MOD = 137, SHIFT_RIGHT = 194, SHIFT_LEFT = 196, FIRST = 4, MAX_OPERANDS = 3 };
+  uint32_t x[MAX_OPERANDS] = {0}, y = 0, n = ptx_length(i) - FIRST;
+  ptx_value v;
+  if (ptx_length(i) <= FIRST || n > MAX_OPERANDS || i[3] == OP_EXTRACT) return RLX_OK;
+  for (uint32_t k = 0; k < n; k++)
+    if (!ptx_number(s, i[FIRST + k], &x[k])) return RLX_OK;
+  const bool is_any = n == 2 && (i[3] == U_DIV || i[3] == U_MOD || i[3] == SHIFT_RIGHT || i[3] == SHIFT_LEFT);
+  if (!spirv_evaluate(i[3], x, n, &y) && !is_any) return RLX_OK;
+  RLX_TRY(ptx_define(s, i[2], i[1], &v));
+  s->leaves.v[v.first].v = y;
+  return RLX_OK;
+}
+
 /* ---- decorations ---- */
 
 static void read_decoration(ptx_state *s, const uint32_t *i) {
@@ -277,6 +293,7 @@ static rlx_status read_global(ptx_state *s, const uint32_t *i) {
       ptx_value v;
       return op == OP_UNDEF ? ptx_define(s, i[2], i[1], &v) : read_constant(s, i);
     }
+    case OP_SPEC_OP: return read_operation(s, i);
     case OP_VARIABLE: return ptx_variable(s, i);
     default: break;
   }

@@ -60,8 +60,12 @@ TEST(the_device_is_described) {
   CHECK_EQ_INT(d->info.max_window_bytes, 992);
   CHECK(d->info.free_bytes > 0);
   rlx_device_release(d);
+  CHECK_OK(rlx_device_acquire("cuda:ptx", &d));
+  CHECK(strstr(d->info.driver, "whose own compiler takes the kernels"));
+  CHECK(!cu_device_of(d)->caps.has_coopmat && !cu_device_of(d)->caps.has_wgmma);
+  rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("cuda:fast", &none), RLX_NOT_FOUND,
-              "expected block=N, window=N, submit=N or walk=N, got 'fast'");
+              "expected block=N, window=N, submit=N, walk=N or ptx, got 'fast'");
   CHECK_FAILS(rlx_device_acquire("cuda:block=0", &none), RLX_NOT_FOUND, "got 'block=0'");
 }
 
