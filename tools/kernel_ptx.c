@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef RLX_CUDA
+int main(void) {
+  fprintf(stderr, "kernel_ptx: this library was built without CUDA\n");
+  return 2;
+}
+#else
 #include "base/mem.h"
 #include "cuda/ptx.h"
 #include "gpu/codes.h"
@@ -50,3 +56,4 @@ int main(int argc, char **argv) {
   fprintf(stderr, "%s\n", rlx_message());
   return 1;
 }
+#endif

@@ -38,9 +38,23 @@ const gpu_kernel *fake_kernel(const char *name) {
 
 /* ---- modules ---- */
 
+/* For a look from outside: see cuda_fake.h. */
+static void keep_ptx(const char *text) {
+  static unsigned n;
+  const char *folder = getenv("FAKE_CUDA_PTX");
+  char path[512];
+  if (!folder || !*folder) return;
+  snprintf(path, sizeof path, "%s/%u.ptx", folder, n++);
+  FILE *f = fopen(path, "w");
+  if (!f) return;
+  fputs(text, f);
+  fclose(f);
+}
+
 /* PTX must have the parameters that the kernel's table says. */
 static CUresult read_ptx(const char *text, fake_module *m) {
   char why[256] = "";
+  keep_ptx(text);
   m->ptx = ptx_read(text, why);
   if (!m->ptx) return fake_refuse(CUDA_ERROR_INVALID_PTX, "%s", why);
   m->kernel = fake_kernel(m->ptx->name);
