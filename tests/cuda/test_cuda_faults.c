@@ -25,7 +25,7 @@ __attribute__((constructor)) static void enter(int argc, char **argv) {
 }
 
 enum { ROWS = 3, COLS = 16, N_AHEAD = 6 };
-static const char *const devices[] = {"cuda", "cuda:submit=1"};
+static const char *const devices[] = {"cuda", "cuda:submit=1", "cuda:ptx"};
 
 static rlx_graph *make_graph(void) {
   rlx_graph *g = NULL;

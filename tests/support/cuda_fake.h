@@ -26,7 +26,7 @@ typedef struct fake_cuda_plan { /* calls are counted from 1 when the plan is set
   uint64_t fail_host;           /* this cuMemHostAlloc */
   uint64_t fail_create;         /* this creation of a context, stream, event, module, graph, node or instantiation */
   uint64_t fail_submit;         /* this copy, memset, launch, graph launch, event record or stream wait */
-  uint64_t fail_compile;        /* this nvrtcCompileProgram reports an error in the program */
+  uint64_t fail_compile;        /* this nvrtcCompileProgram, or this module of PTX, is an error in the program */
   bool fails_from_then_on;      /* and so do all calls of that kind after it */
   uint64_t lose_at_launch;      /* when this launch (of a kernel or a graph) is executed, its context is lost */
   int lose_with;                /* 0: CUDA_ERROR_ILLEGAL_ADDRESS */

@@ -55,6 +55,10 @@ static void keep_ptx(const char *text) {
 static CUresult read_ptx(const char *text, fake_module *m) {
   char why[256] = "";
   keep_ptx(text);
+  if (fake_fails(&fake_count.compiles, fake_plan.fail_compile)) {
+    snprintf(fake_count.reason, sizeof fake_count.reason, "ptxas error: the plan makes this compilation fail");
+    return CUDA_ERROR_INVALID_PTX;
+  }
   m->ptx = ptx_read(text, why);
   if (!m->ptx) return fake_refuse(CUDA_ERROR_INVALID_PTX, "%s", why);
   m->kernel = fake_kernel(m->ptx->name);
