@@ -306,13 +306,12 @@ TEST(wrong_programs_are_reported) {
 
 /* ---- graphs ---- */
 
-TEST(random_graphs) {
-  enum { N = 150 };
+static void run_random_graphs(const char *device, int n) {
   uint64_t seed = test_seed();
   rlx_session *s;
   no_faults();
-  OPEN_SESSION("cuda", 2, &s);
-  for (int i = 0; i < N && !test_has_failed(); i++) {
+  OPEN_SESSION(device, 2, &s);
+  for (int i = 0; i < n && !test_has_failed(); i++) {
     random_graph r;
     CHECK_OK(random_graph_make(seed + (uint64_t)i, 4 + (uint32_t)((seed + (uint64_t)i) % 40), &r));
     rlx_status status = run_check(s, r.graph, NULL, seed, 2, false);
@@ -321,6 +320,8 @@ TEST(random_graphs) {
   }
   rlx_session_destroy(s);
 }
+TEST(random_graphs) { run_random_graphs("cuda", 150); }
+TEST(random_graphs_through_ptx) { run_random_graphs("cuda:ptx", 60); }
 
 static bool count_allocation(void *user, size_t bytes) {
   (void)bytes;
