@@ -23,10 +23,7 @@ static rlx_status describe(uint32_t index, rlx_device_info *out) {
                            .view_align = 16};
   snprintf(out->name, sizeof out->name, "%s", p->name);
   snprintf(out->uuid, sizeof out->uuid, "%s", p->uuid);
-  cu_driver_text(l, !l->compiler_version, out->driver, sizeof out->driver);
-  char caps[160];
-  gpu_caps_text(&p->caps, caps, sizeof caps);
-  snprintf(out->features, sizeof out->features, "sm_%d%d %s", p->major, p->minor, caps);
+  cu_describe(l, p, &p->caps, !l->compiler_version, out);
   return RLX_OK;
 }
 

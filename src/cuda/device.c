@@ -88,11 +88,10 @@ static const char *const words[] = {"block=", "window=", "submit=", "walk=", "pt
 
 /* Also where NVRTC is absent. A walk is composed of CUDA texts, so there are none. */
 static void use_ptx(cu_device *d) {
-  rlx_device_info *info = &d->base.info;
   d->uses_ptx = true;
   d->walk_runs = 0;
   cu_caps_without_compiler(&d->caps);
-  cu_driver_text(d->loader, true, info->driver, sizeof info->driver);
+  cu_describe(d->loader, d->physical, &d->caps, true, &d->base.info);
 }
 
 static void apply_variant(cu_device *d, const variant *v) {

@@ -83,14 +83,6 @@ void cu_caps_without_compiler(gpu_caps *c) {
   c->max_dynamic = 0;
 }
 
-void cu_driver_text(const cu_loader *l, bool uses_ptx, char *out, size_t bytes) {
-  const int major = l->driver_version / 1000, minor = l->driver_version % 1000 / 10;
-  if (uses_ptx) snprintf(out, bytes, "CUDA %d.%d, whose own compiler takes the kernels", major, minor);
-  else
-    snprintf(out, bytes, "CUDA %d.%d, NVRTC %d.%d", major, minor, l->compiler_version / 1000,
-             l->compiler_version % 1000 / 10);
-}
-
 /* ---- devices ---- */
 
 static int attribute(const cu_loader *l, CUdevice d, int which) {
@@ -131,6 +123,18 @@ static void fill_caps(const cu_loader *l, cu_physical *p) {
     .device_class = p->is_integrated ? GPU_INTEGRATED : GPU_DISCRETE,
   };
   if (!l->compiler_version) cu_caps_without_compiler(&p->caps);
+}
+
+void cu_describe(const cu_loader *l, const cu_physical *p, const gpu_caps *caps, bool uses_ptx, rlx_device_info *out) {
+  const int major = l->driver_version / 1000, minor = l->driver_version % 1000 / 10;
+  char text[160];
+  if (uses_ptx)
+    snprintf(out->driver, sizeof out->driver, "CUDA %d.%d, whose own compiler takes the kernels", major, minor);
+  else
+    snprintf(out->driver, sizeof out->driver, "CUDA %d.%d, NVRTC %d.%d", major, minor, l->compiler_version / 1000,
+             l->compiler_version % 1000 / 10);
+  gpu_caps_text(caps, text, sizeof text);
+  snprintf(out->features, sizeof out->features, "sm_%d%d %s", p->major, p->minor, text);
 }
 
 static bool probe(const cu_loader *l, int ordinal, cu_physical *p) {

@@ -33,7 +33,7 @@ const cu_loader *cu_loader_get(void);
 
 /* Removes what only NVRTC can compile: kernels on matrix units. */
 void cu_caps_without_compiler(gpu_caps *c);
-/* "CUDA 13.0, NVRTC 13.0", or that the driver compiles the kernels. */
-void cu_driver_text(const cu_loader *l, bool uses_ptx, char *out, size_t bytes);
+/* Fills the driver's text ("CUDA 13.0, NVRTC 13.0", or that the driver compiles the kernels) and the features. */
+void cu_describe(const cu_loader *l, const cu_physical *p, const gpu_caps *caps, bool uses_ptx, rlx_device_info *out);
 
 #endif

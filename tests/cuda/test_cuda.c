@@ -61,7 +61,7 @@ TEST(the_device_is_described) {
   CHECK(d->info.free_bytes > 0);
   rlx_device_release(d);
   CHECK_OK(rlx_device_acquire("cuda:ptx", &d));
-  CHECK(strstr(d->info.driver, "whose own compiler takes the kernels"));
+  CHECK(strstr(d->info.driver, "whose own compiler takes the kernels") && strstr(d->info.features, "sm_90 "));
   CHECK(!cu_device_of(d)->caps.has_coopmat && !cu_device_of(d)->caps.has_wgmma);
   rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("cuda:fast", &none), RLX_NOT_FOUND,
