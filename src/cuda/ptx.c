@@ -12,8 +12,8 @@ static void add_registers(rlx_str *t, const char *type, char name, uint32_t n) {
   if (n) rlx_str_add(t, ".reg .%s %%%c<%u>;\n", type, name, (unsigned)n);
 }
 
-static void add_head(const cu_ptx_desc *d, rlx_str *t) {
-  rlx_str_add(t, ".version 6.4\n.target sm_75\n.address_size 64\n\n.visible .entry %s(\n", d->name);
+static void add_entry(const cu_ptx_desc *d, rlx_str *t) {
+  rlx_str_add(t, ".visible .entry %s(\n", d->name);
   for (uint32_t i = 0; i < d->n_windows; i++) rlx_str_add(t, "  .param .u64 w%u,\n", (unsigned)i);
   rlx_str_add(t, "  .param .align 4 .b8 params[%u]\n) .maxntid %u, 1, 1\n{\n", (unsigned)d->params_bytes,
               (unsigned)d->group_size);
@@ -21,9 +21,11 @@ static void add_head(const cu_ptx_desc *d, rlx_str *t) {
 
 static rlx_status compose(const ptx_state *s, char **text) {
   rlx_str t = {0};
-  if (s->body.failed || s->variables.failed || s->prologue.failed)
+  if (s->body.failed || s->variables.failed || s->prologue.failed || s->tables.failed)
     return RLX_FAIL(RLX_NO_MEMORY, "PTX of kernel %s", s->desc->name);
-  add_head(s->desc, &t);
+  rlx_str_add(&t, ".version 6.4\n.target sm_75\n.address_size 64\n\n");
+  if (s->tables.n) rlx_str_add_bytes(&t, s->tables.v, s->tables.n);
+  add_entry(s->desc, &t);
   add_registers(&t, "b32", 'r', s->n_words);
   add_registers(&t, "pred", 'p', s->n_flags);
   add_registers(&t, "b64", 'd', s->n_longs);
@@ -37,17 +39,21 @@ static rlx_status compose(const ptx_state *s, char **text) {
 
 /* ---- attempts ---- */
 
-/* Forgets everything but which variables are in memory. */
+/* Forgets everything but which variables are in memory, and what is stored in them. */
 static void reset(ptx_state *s) {
-  for (uint32_t i = 0; i < s->bound; i++) s->id[i] = (ptx_id){.in_memory = s->id[i].in_memory};
+  for (uint32_t i = 0; i < s->bound; i++) {
+    const ptx_id *d = &s->id[i];
+    s->id[i] = (ptx_id){.in_memory = d->in_memory, .store_at = d->store_at, .is_varied = d->is_varied};
+  }
   s->leaves.n = s->pointers.n = s->members.n = 0;
   s->extension = s->entry = 0;
-  s->n_words = s->n_flags = s->n_longs = s->n_halves = s->n_frames = s->n_locals = 0;
+  s->n_words = s->n_flags = s->n_longs = s->n_halves = s->n_frames = s->n_locals = s->n_tables = 0;
   s->n_translated = 0;
   s->again = false;
   rlx_str_deinit(&s->body);
   rlx_str_deinit(&s->variables);
   rlx_str_deinit(&s->prologue);
+  rlx_str_deinit(&s->tables);
 }
 
 static rlx_status attempt(ptx_state *s) {

@@ -52,6 +52,40 @@ static rlx_status make_registers(ptx_state *s, uint32_t id, uint32_t type, ptx_p
   return RLX_OK;
 }
 
+/* Whether a variable's only content is a constant: an array of words. */
+static bool is_constant(ptx_state *s, uint32_t id, const ptx_type *t) {
+  const ptx_id *d = ptx_id_at(s, id);
+  const ptx_kind of = ptx_type_at(s, t->of)->kind;
+  return d->store_at && !d->is_varied && t->kind == PTX_ARRAY && (of == PTX_INT || of == PTX_FLOAT) && t->n_leaves;
+}
+
+/* All expansions of a function share the table. */
+static rlx_status make_table(ptx_state *s, uint32_t id, const ptx_type *t, ptx_pointer *p) {
+  ptx_id *d = ptx_id_at(s, id);
+  ptx_value v;
+  RLX_TRY(ptx_get(s, s->w[d->store_at + 2], &v));
+  if (v.n != t->n_leaves || t->stride != 4) return fail(s, id, "a constant of another type");
+  if (!d->table) {
+    d->table = ++s->n_tables;
+    rlx_str_add(&s->tables, ".global .align 16 .b32 t%u[%u] = {", (unsigned)d->table, (unsigned)v.n);
+    for (uint32_t k = 0; k < v.n; k++)
+      rlx_str_add(&s->tables, "%s%s", k ? ", " : "", ptx_word(ptx_leaf_of(s, &v, k)).v);
+    rlx_str_add(&s->tables, "};\n");
+  }
+  p->is_table = true;
+  p->variable = d->table;
+  return RLX_OK;
+}
+
+/* Remembers what is stored in a function's variable, for the next attempt. */
+static void note_store(ptx_state *s, const uint32_t *i, const ptx_pointer *p, const ptx_value *v) {
+  ptx_id *d = ptx_id_at(s, p->root);
+  const uint32_t at = (uint32_t)(i - s->w);
+  const bool is_whole = i[1] == p->root && v->first + (size_t)v->n <= s->n_constant_leaves;
+  if (is_whole && (!d->store_at || d->store_at == at)) d->store_at = at;
+  else d->is_varied = true;
+}
+
 rlx_status ptx_variable(ptx_state *s, const uint32_t *i) {
   if (ptx_length(i) != 4) return ptx_unsupported(s, i); /* with an initial value: kernels have none */
   const ptx_type *pointer = ptx_type_at(s, i[1]);
@@ -66,7 +100,8 @@ rlx_status ptx_variable(ptx_state *s, const uint32_t *i) {
     case CLASS_PUSH_CONSTANT: break;
     case CLASS_INPUT: p.variable = ptx_id_at(s, id)->built; break;
     case CLASS_FUNCTION:
-      if (ptx_id_at(s, id)->in_memory || !t->n_leaves) RLX_TRY(declare(s, id, t, ".local", &p));
+      if (ptx_id_at(s, id)->in_memory && is_constant(s, id, t)) RLX_TRY(make_table(s, id, t, &p));
+      else if (ptx_id_at(s, id)->in_memory || !t->n_leaves) RLX_TRY(declare(s, id, t, ".local", &p));
       else RLX_TRY(make_registers(s, id, p.type, &p));
       break;
     default: return ptx_unsupported(s, i);
@@ -110,7 +145,7 @@ static rlx_status add_index(ptx_state *s, const uint32_t *i, uint32_t index, con
     unsigned base = from, to = s->n_longs++;
     if (!p->has_register) {
       base = s->n_longs++;
-      rlx_str_add(&s->body, "mov.u64 %%d%u, v%u;\n", base, name);
+      rlx_str_add(&s->body, "mov.u64 %%d%u, %c%u;\n", base, p->is_table ? 't' : 'v', name);
     }
     rlx_str_add(&s->body, "mad.wide.%s %%d%u, %s, %u, %%d%u;\n", of->is_signed ? "s32" : "u32", to, x.v, stride, base);
     p->address = to;
@@ -151,12 +186,15 @@ static rlx_status access_chain(ptx_state *s, const uint32_t *i) {
 
 /* ---- loads and stores ---- */
 
-static const char *space_of(uint32_t class) {
-  return class == CLASS_WORKGROUP ? "shared" : class == CLASS_FUNCTION ? "local" : "global";
+static const char *space_of(const ptx_pointer *p) {
+  return p->class == CLASS_WORKGROUP ? "shared" : p->class == CLASS_FUNCTION && !p->is_table ? "local" : "global";
 }
 
 static void add_address(ptx_state *s, const ptx_pointer *p, uint32_t offset) {
-  const char *name = !p->has_register ? "v" : p->class == CLASS_WORKGROUP ? "%r" : "%d";
+  const char *name = p->is_table && !p->has_register ? "t"
+                     : !p->has_register              ? "v"
+                     : p->class == CLASS_WORKGROUP   ? "%r"
+                                                     : "%d";
   rlx_str_add(&s->body, "[%s%u+%u]", name, (unsigned)(p->has_register ? p->address : p->variable),
               (unsigned)(p->offset + offset));
 }
@@ -169,7 +207,7 @@ static uint32_t together(const ptx_type *t, const ptx_pointer *p) {
 
 static void access_vector(ptx_state *s, const ptx_pointer *p, uint32_t offset, uint32_t first, uint32_t n,
                           bool is_load) {
-  const char *space = space_of(p->class), *many = n == 4 ? ".v4" : n == 2 ? ".v2" : "";
+  const char *space = space_of(p), *many = n == 4 ? ".v4" : n == 2 ? ".v2" : "";
   rlx_str_add(&s->body, "%s.%s%s.b32 ", is_load ? "ld" : "st", space, many);
   if (!is_load) add_address(s, p, offset), rlx_str_add(&s->body, ", ");
   for (uint32_t k = 0; k < n; k++)
@@ -244,6 +282,8 @@ static rlx_status store(ptx_state *s, const uint32_t *i) {
   RLX_TRY(ptx_get_pointer(s, i[1], &p));
   RLX_TRY(ptx_get(s, i[2], &v));
   if (p.type != v.type || p.class == CLASS_INPUT || p.class == CLASS_PUSH_CONSTANT) return ptx_unsupported(s, i);
+  if (p.class == CLASS_FUNCTION) note_store(s, i, &p, &v);
+  if (p.is_table) return RLX_OK;
   if (!p.in_registers) return access(s, i, &p, &v, false);
   for (uint32_t k = 0; k < v.n; k++) ptx_move(s, s->leaves.v[p.variable + p.offset + k], s->leaves.v[v.first + k]);
   return RLX_OK;

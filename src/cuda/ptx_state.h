@@ -8,7 +8,8 @@
  * expansion of a function replaces the values of the first.
  *
  * A variable of a function lives in registers, one per leaf, as long as every index into it is a number. When another
- * index is met, the variable is marked as in memory and the translation begins anew (ptx.c). */
+ * index is met, the variable is marked as in memory and the translation begins anew (ptx.c). If all that is ever stored
+ * in it is one constant, it is a table of the module. */
 #ifndef RLX_CUDA_PTX_STATE_H
 #define RLX_CUDA_PTX_STATE_H
 
@@ -77,7 +78,7 @@ typedef struct ptx_pointer {
   uint32_t root;        /* id of the variable */
   uint32_t variable;    /* its number in the text; its first leaf; of an input: which one */
   uint32_t class, type; /* type: of what it leads to */
-  bool in_registers;
+  bool in_registers, is_table;
   uint32_t offset;   /* bytes; in registers: leaves */
   bool has_register; /* the address without the offset is in this register; otherwise it is the variable's */
   uint32_t address;
@@ -90,6 +91,9 @@ typedef struct ptx_id {
   uint32_t binding, built; /* decorations; UINT32_MAX: none */
   uint32_t array_stride;   /* 0: none */
   bool in_memory;          /* of a variable: see above */
+  uint32_t store_at;       /* of a variable: offset of its store of a constant as a whole; 0: none */
+  bool is_varied;          /* of a variable: there are other stores */
+  uint32_t table;          /* of a variable: 1 + the number of its table; 0: none */
   bool is_active;          /* of a function: it is being expanded */
 } ptx_id;
 
@@ -117,10 +121,11 @@ typedef struct ptx_state {
   RLX_ARRAY(ptx_member) members;
   uint32_t extension, entry;
   uint32_t n_words, n_flags, n_longs, n_halves; /* registers */
-  uint32_t n_frames, n_locals;
+  uint32_t n_frames, n_locals, n_tables;
+  size_t n_constant_leaves; /* those of the module's constants: they do not change */
   size_t n_translated;
   bool again; /* a variable was marked as in memory */
-  rlx_str body, variables, prologue;
+  rlx_str body, variables, prologue, tables;
 } ptx_state;
 
 /* ---- ids and leaves (ptx_types.c) ---- */

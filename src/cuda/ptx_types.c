@@ -314,5 +314,6 @@ rlx_status ptx_read_module(ptx_state *s) {
   for (uint32_t i = 0; i < s->bound; i++) s->id[i].binding = s->id[i].built = UINT32_MAX;
   for (; at < s->n && ptx_op(s->w + at) != OP_FUNCTION; at += ptx_length(s->w + at)) RLX_TRY(read_global(s, s->w + at));
   note_labels(s, at);
+  s->n_constant_leaves = s->leaves.n;
   return RLX_OK;
 }

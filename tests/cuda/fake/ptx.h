@@ -18,6 +18,7 @@ typedef enum ptx_operand_kind {
   PTX_NUMBER,  /* an integer or the bits of a float */
   PTX_SPECIAL, /* which one: ptx_special */
   PTX_PLACE,   /* an address in shared or local memory: `offset` from its beginning */
+  PTX_TABLE,   /* the same in the module's tables */
   PTX_IN_WORD, /* [%r + offset] */
   PTX_IN_LONG, /* [%d + offset] */
   PTX_IN_PARAM /* offset into the kernel's parameters: windows of 8 bytes each, then the struct */
@@ -56,6 +57,8 @@ typedef struct ptx_program {
   uint32_t n_windows, params_bytes, group_size;
   uint32_t n_words, n_flags, n_longs, n_halves;
   uint32_t shared_bytes, local_bytes;
+  uint32_t *tables; /* one after the other */
+  size_t n_table_words;
   ptx_line *lines;
   size_t n_lines;
 } ptx_program;

@@ -14,7 +14,7 @@ static const struct {
 #undef PTX_OP
 };
 
-enum { MAX_LABEL = 32, MAX_LINE = 256 };
+enum { MAX_LABEL = 32, MAX_LINE = 16 << 10 };
 
 typedef struct named { /* a label and its line */
   char name[MAX_LABEL];
@@ -22,8 +22,8 @@ typedef struct named { /* a label and its line */
 } named;
 
 typedef struct place { /* a variable */
+  char kind;           /* v, or t for a table */
   uint32_t number, offset;
-  bool is_local;
 } place;
 
 typedef struct reader {
@@ -45,15 +45,34 @@ static bool refuse(reader *r, const char *what, const char *line) {
 
 /* ---- declarations ---- */
 
+static void note_place(reader *r, place p) {
+  r->places = realloc(r->places, (r->n_places + 1) * sizeof *r->places);
+  if (!r->places) abort();
+  r->places[r->n_places++] = p;
+}
+
 static bool add_place(reader *r, const char *line, bool is_local) {
   unsigned number, bytes;
   if (sscanf(line, "%*s .align 16 .b8 v%u[%u];", &number, &bytes) != 2) return refuse(r, "not a variable", line);
   uint32_t *total = is_local ? &r->p->local_bytes : &r->p->shared_bytes;
-  r->places = realloc(r->places, (r->n_places + 1) * sizeof *r->places);
-  if (!r->places) abort();
-  r->places[r->n_places++] = (place){number, *total, is_local};
+  note_place(r, (place){'v', number, *total});
   *total += (bytes + 15) / 16 * 16;
   return true;
+}
+
+static bool add_table(reader *r, const char *line) {
+  unsigned number, n;
+  if (sscanf(line, ".global .align 16 .b32 t%u[%u] = {", &number, &n) != 2) return refuse(r, "not a table", line);
+  ptx_program *p = r->p;
+  note_place(r, (place){'t', number, (uint32_t)(4 * p->n_table_words)});
+  p->tables = realloc(p->tables, (p->n_table_words + n) * sizeof *p->tables);
+  if (!p->tables) abort();
+  char *at = strchr(line, '{');
+  for (unsigned k = 0; k < n; k++) {
+    if (*at != (k ? ',' : '{')) return refuse(r, "too few numbers", line);
+    p->tables[p->n_table_words++] = (uint32_t)strtoul(at + 1, &at, 10);
+  }
+  return strcmp(at, "};\n") == 0 || refuse(r, "too many numbers", line);
 }
 
 static bool declare(reader *r, const char *line) {
@@ -64,6 +83,7 @@ static bool declare(reader *r, const char *line) {
   else if (sscanf(line, ".reg .pred %%p<%u>;", &n) == 1) p->n_flags = n;
   else if (sscanf(line, ".reg .b64 %%d<%u>;", &n) == 1) p->n_longs = n;
   else if (sscanf(line, ".reg .b16 %%h<%u>;", &n) == 1) p->n_halves = n;
+  else if (strncmp(line, ".global ", 8) == 0) return add_table(r, line);
   else if (strncmp(line, ".shared ", 8) == 0) return add_place(r, line, false);
   else if (strncmp(line, ".local ", 7) == 0) return add_place(r, line, true);
   else if (sscanf(line, ".visible .entry %63[a-z0-9_](", p->name) == 1) return true;
@@ -76,9 +96,14 @@ static bool declare(reader *r, const char *line) {
 
 /* ---- operands ---- */
 
-static bool find_place(const reader *r, uint32_t number, uint32_t *offset) {
-  for (size_t i = 0; i < r->n_places; i++)
-    if (r->places[i].number == number) return *offset += r->places[i].offset, true;
+/* "v2" or "t1" and an offset. */
+static bool find_place(const reader *r, char kind, uint32_t number, uint32_t offset, ptx_operand *x) {
+  for (size_t i = 0; i < r->n_places; i++) {
+    const place *p = &r->places[i];
+    if (p->kind != kind || p->number != number) continue;
+    *x = (ptx_operand){kind == 't' ? PTX_TABLE : PTX_PLACE, 0, p->offset + offset};
+    return true;
+  }
   return false;
 }
 
@@ -118,12 +143,12 @@ static bool read_number(const char *text, ptx_operand *x) {
 
 static bool read_address(const reader *r, const char *text, ptx_operand *x) {
   unsigned n, offset = 0;
+  char kind;
   if (sscanf(text, "[%%r%u+%u]", &n, &offset) == 2)
     return *x = (ptx_operand){PTX_IN_WORD, n, offset}, n < r->p->n_words;
   if (sscanf(text, "[%%d%u+%u]", &n, &offset) == 2)
     return *x = (ptx_operand){PTX_IN_LONG, n, offset}, n < r->p->n_longs;
-  if (sscanf(text, "[v%u+%u]", &n, &offset) == 2)
-    return *x = (ptx_operand){PTX_PLACE, n, offset}, find_place(r, n, &x->offset);
+  if (sscanf(text, "[%c%u+%u]", &kind, &n, &offset) == 3) return find_place(r, kind, n, offset, x);
   if (sscanf(text, "[params+%u]", &offset) == 1) {
     *x = (ptx_operand){PTX_IN_PARAM, 0, 8 * r->p->n_windows + offset};
     return offset + 4 <= r->p->params_bytes;
@@ -135,6 +160,7 @@ static bool read_address(const reader *r, const char *text, ptx_operand *x) {
 
 static bool read_operand(const reader *r, char kind, const char *text, ptx_operand *x) {
   unsigned n;
+  char space;
   switch (kind) {
     case 'r': return read_register(r, text, x) && x->kind == PTX_WORD;
     case 'p': return read_register(r, text, x) && x->kind == PTX_FLAG;
@@ -142,11 +168,10 @@ static bool read_operand(const reader *r, char kind, const char *text, ptx_opera
     case 'h': return read_register(r, text, x) && x->kind == PTX_HALF;
     case 'R': return (read_register(r, text, x) && x->kind == PTX_WORD) || read_number(text, x);
     case 'a': return read_address(r, text, x);
-    case 'v': *x = (ptx_operand){PTX_PLACE, 0, 0}; return sscanf(text, "v%u", &n) == 1 && find_place(r, n, &x->offset);
+    case 'v': return sscanf(text, "%c%u", &space, &n) == 2 && find_place(r, space, n, 0, x);
     case 's':
       if (read_special(text, x) || read_number(text, x)) return true;
-      *x = (ptx_operand){PTX_PLACE, 0, 0};
-      return sscanf(text, "v%u", &n) == 1 && find_place(r, n, &x->offset);
+      return sscanf(text, "v%u", &n) == 1 && find_place(r, 'v', n, 0, x);
     default: return *x = (ptx_operand){0}, kind == 'l';
   }
 }
@@ -269,5 +294,6 @@ ptx_program *ptx_read(const char *text, char why[256]) {
 void ptx_free(ptx_program *p) {
   if (!p) return;
   free(p->lines);
+  free(p->tables);
   free(p);
 }

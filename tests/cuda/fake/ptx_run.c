@@ -12,7 +12,8 @@
 #include "ptx.h"
 
 enum { WARP = 32, PATTERN = 0xa5 };
-enum { MAX_STEPS = 1 << 30 }; /* of a thread between two stops: an endless loop is a fault */
+#define TABLES ((uint64_t)1 << 62) /* where the module's tables are: no memory has such addresses */
+enum { MAX_STEPS = 1 << 30 };      /* of a thread between two stops: an endless loop is a fault */
 
 typedef enum stop { RUNNING, AT_BARRIER, AT_SHUFFLE, ENDED, FAULT } stop;
 
@@ -75,14 +76,22 @@ static unsigned char *in_windows(const runner *r, ptx_line *i, uint64_t at, size
   return NULL;
 }
 
+/* Tables are only read. */
+static unsigned char *in_tables(const runner *r, const ptx_line *i, uint64_t at, size_t bytes) {
+  const size_t limit = 4 * r->p->n_table_words;
+  const bool is_load = i->op == PTX_OP_LD_GLOBAL || i->op == PTX_OP_LD_GLOBAL2 || i->op == PTX_OP_LD_GLOBAL4;
+  return is_load && at <= limit && bytes <= limit - at ? (unsigned char *)r->p->tables + at : NULL;
+}
+
 /* n words at an address; space: 0 global, 1 shared, 2 local. */
 static unsigned char *locate(runner *r, thread *t, ptx_line *i, const ptx_operand *x, int space, uint32_t n) {
   const uint64_t at = x->kind == PTX_IN_WORD   ? (uint32_t)(t->words[x->v] + x->offset)
                       : x->kind == PTX_IN_LONG ? t->longs[x->v] + x->offset
+                      : x->kind == PTX_TABLE   ? TABLES + x->offset
                                                : x->offset;
   const size_t bytes = 4 * (size_t)n, limit = space == 1 ? r->p->shared_bytes : r->p->local_bytes;
   if (at % bytes) return fault(r, i, "a misaligned address,", at), NULL;
-  unsigned char *p = space == 0 ? (x->kind == PTX_IN_LONG ? in_windows(r, i, at, bytes) : NULL)
+  unsigned char *p = space == 0 ? (at >= TABLES ? in_tables(r, i, at - TABLES, bytes) : in_windows(r, i, at, bytes))
                      : at <= limit && bytes <= limit - at ? (space == 1 ? r->shared : t->local) + at
                                                           : NULL;
   if (!p) fault(r, i, "an address outside of memory,", at);
@@ -176,7 +185,7 @@ static stop step(runner *r, thread *t, ptx_line *i) {
   switch (i->op) {
     case PTX_OP_MOV_B32: SET(A); break;
     case PTX_OP_MOV_U32: SET(special(r, t, x + 1)); break;
-    case PTX_OP_MOV_U64: t->longs[x->v] = x[1].offset; break;
+    case PTX_OP_MOV_U64: t->longs[x->v] = x[1].offset + (x[1].kind == PTX_TABLE ? TABLES : 0); break;
     case PTX_OP_MOV_PRED: FLAG(P(1)); break;
     case PTX_OP_PACK: SET(t->halves[x[1].v] | (uint32_t)t->halves[x[2].v] << 16); break;
     case PTX_OP_UNPACK:
