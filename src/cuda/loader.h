@@ -1,7 +1,7 @@
 /* Loads CUDA's driver and its run-time compiler, and lists the devices.
  *
  * This happens once, on first use, and lasts until the process ends; none of it is on the heap. On a machine without a
- * driver there are no devices, and `why` is the reason. Without the compiler, the driver compiles the kernels (ptx.h). */
+ * driver there are no devices, and `why` is the reason. Without the compiler, the driver compiles kernels (ptx.h). */
 #ifndef RLX_CUDA_LOADER_H
 #define RLX_CUDA_LOADER_H
 

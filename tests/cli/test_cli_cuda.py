@@ -77,7 +77,8 @@ def no_driver_or_no_compiler():
     equal(len(found), 1, "CUDA devices without NVRTC")
     check("CUDA 13.0, whose own compiler takes the kernels" in found[0]["driver"], found[0])
     check("NVRTC" not in found[0]["driver"] and "coopmat" not in found[0]["features"], found[0])
-    close(rlx_json("run", "g.rlx", *given, "--device", "cuda", env=env)["outputs"][0]["values"], LINEAR_RESULT, "through PTX")
+    result = rlx_json("run", "g.rlx", *given, "--device", "cuda", env=env)
+    close(result["outputs"][0]["values"], LINEAR_RESULT, "through PTX")
     conform = rlx_json("conform", "--op", "gelu", "--device", "cuda", env=env)
     equal({c["result"] for c in conform["cases"]} - {"PASS", "HOST"}, set(), "results")
 
