@@ -23,7 +23,7 @@ add_library(rlx_emulator OBJECT ${emulator_sources})
 if(NOT kernel_targets) # the library has no GPU backend, and so no lowerings
   target_sources(rlx_emulator PRIVATE ${gpu_sources})
 endif()
-if(NOT has_vulkan) # tests look at SPIR-V all the same
+if(NOT has_vulkan AND NOT RLX_CUDA) # tests look at SPIR-V all the same
   kernel_column(spirv column)
   target_sources(rlx_emulator PRIVATE ${column})
 endif()

@@ -3,6 +3,7 @@
     kernel_check.py wgsl FOLDER NAME...    a compute pipeline of each FOLDER/NAME.wgsl, by wgpu-native on a Vulkan driver
     kernel_check.py cuda FOLDER NAME...    each FOLDER/NAME.cu compiled by NVRTC, which needs no GPU, for four chips; by nvcc
                                            where there is no NVRTC
+    kernel_check.py ptx FOLDER NAME...     each FOLDER/NAME.ptx assembled by ptxas for four chips
 
 Specialisation constants have their defaults, which FOLDER/NAME.json has, the group size is 128. What fails is named with
 the compiler's words. The last
@@ -132,10 +133,30 @@ def check_cuda(names):
     return {f"{name} for sm_{chip}": error for (name, chip), error in zip(jobs, results)}
 
 
+# ---- PTX ----
+
+def check_ptx(names):
+    places = [p for folder in sys.path for p in sorted(glob.glob(f"{folder}/nvidia/*/bin/ptxas"))]
+    ptxas = next((p for p in [*places, shutil.which("ptxas")] if p), None)
+    if not ptxas:
+        raise Missing("ptxas is not installed")
+
+    def one(job):
+        name, chip = job
+        done = subprocess.run([ptxas, f"-arch=sm_{chip}", "-o", "/dev/null", TEXTS / f"{name}.ptx"], capture_output=True,
+                              text=True)
+        return done.stdout + done.stderr if done.returncode else None
+
+    jobs = [(name, chip) for name in names for chip in CHIPS]
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(one, jobs))
+    return {f"{name} for sm_{chip}": error for (name, chip), error in zip(jobs, results)}
+
+
 def main():
     kind, names = sys.argv[1], sys.argv[3:]
     try:
-        results = {"wgsl": check_wgsl, "cuda": check_cuda}[kind](names)
+        results = {"wgsl": check_wgsl, "cuda": check_cuda, "ptx": check_ptx}[kind](names)
     except Missing as missing:
         print(f"SKIP  {kind}: {missing}\n0 passed, 0 failed, {len(names)} skipped")
         return 0

@@ -23,11 +23,7 @@ static rlx_status describe(uint32_t index, rlx_device_info *out) {
                            .view_align = 16};
   snprintf(out->name, sizeof out->name, "%s", p->name);
   snprintf(out->uuid, sizeof out->uuid, "%s", p->uuid);
-  snprintf(out->driver, sizeof out->driver, "CUDA %d.%d, NVRTC %d.%d", l->driver_version / 1000,
-           l->driver_version % 1000 / 10, l->compiler_version / 1000, l->compiler_version % 1000 / 10);
-  char caps[160];
-  gpu_caps_text(&p->caps, caps, sizeof caps);
-  snprintf(out->features, sizeof out->features, "sm_%d%d %s", p->major, p->minor, caps);
+  cu_describe(l, p, &p->caps, !l->compiler_version, out);
   return RLX_OK;
 }
 

@@ -17,9 +17,6 @@ enum {
   NVRTC_ERROR_INVALID_OPTION = 5,
 };
 
-/* What compile returns besides an error of the driver, which is above 0. */
-enum { NO_MEMORY = -1, COMPILER_FAILED = -2 };
-
 typedef struct option_list {
   char text[MAX_OPTIONS][OPTION_BYTES];
   const char *v[MAX_OPTIONS];
@@ -125,14 +122,14 @@ static char *copy_log(const cu_compiler *c, nvrtcProgram program, nvrtcResult r)
 
 static int get_code(const cu_compiler *c, nvrtcProgram program, bool is_portable, image *out) {
   size_t bytes = 0;
-  if (is_portable ? c->GetPTXSize(program, &bytes) : c->GetCUBINSize(program, &bytes)) return COMPILER_FAILED;
-  if (!bytes || bytes > MAX_CODE_BYTES) return COMPILER_FAILED;
+  if (is_portable ? c->GetPTXSize(program, &bytes) : c->GetCUBINSize(program, &bytes)) return CU_COMPILER_FAILED;
+  if (!bytes || bytes > MAX_CODE_BYTES) return CU_COMPILER_FAILED;
   out->data = rlx_mem_alloc(sizeof(head) + bytes);
-  if (!out->data) return NO_MEMORY;
+  if (!out->data) return CU_NO_MEMORY;
   char *code = out->data + sizeof(head);
   out->code = code;
   out->bytes = bytes;
-  return (is_portable ? c->GetPTX(program, code) : c->GetCUBIN(program, code)) ? COMPILER_FAILED : 0;
+  return (is_portable ? c->GetPTX(program, code) : c->GetCUBIN(program, code)) ? CU_COMPILER_FAILED : 0;
 }
 
 static int compile_text(const cu_device *d, const cu_text *t, bool is_portable, const option_list *options,
@@ -144,7 +141,7 @@ static int compile_text(const cu_device *d, const cu_text *t, bool is_portable, 
   snprintf(name, sizeof name, "%.64s.cu", t->name);
   *result = c->CreateProgram(&program, t->text, name, 0, NULL, NULL);
   if (!*result) *result = c->CompileProgram(program, options->n, options->v);
-  int failed = *result ? COMPILER_FAILED : get_code(c, program, is_portable, out);
+  int failed = *result ? CU_COMPILER_FAILED : get_code(c, program, is_portable, out);
   if (*result && *result != NVRTC_ERROR_INVALID_OPTION) *why = copy_log(c, program, *result);
   if (program) c->DestroyProgram(&program);
   if (failed) image_free(out);
@@ -196,7 +193,7 @@ static int build(const cu_device *d, const cu_text *t, option_list *options, cu_
 int cu_code_build(const cu_device *d, const cu_text *t, cu_code *out) {
   *out = (cu_code){0};
   option_list *options = rlx_new(option_list); /* too large for the stack */
-  if (!options) return NO_MEMORY;
+  if (!options) return CU_NO_MEMORY;
   int failed = build(d, t, options, out);
   rlx_mem_free(options);
   return failed;
@@ -211,7 +208,7 @@ static const char *first_error(const char *log) {
 }
 
 rlx_status cu_code_fail(cu_device *d, const char *name, const cu_code *c, int failed) {
-  if (failed == NO_MEMORY) return RLX_FAIL(RLX_NO_MEMORY, "cuda: compiling kernel %s", name);
+  if (failed == CU_NO_MEMORY) return RLX_FAIL(RLX_NO_MEMORY, "cuda: compiling kernel %s", name);
   if (failed > 0) return cu_fail(d, failed, "the code of kernel %s", name);
   const char *why = c->why ? first_error(c->why) : "no message";
   const size_t line = strcspn(why, "\n");
@@ -231,7 +228,8 @@ void cu_code_destroy(cu_device *d, cu_code *c) {
 static int compile(gpu_pipelines *table, gpu_pipeline *base) {
   cu_device *d = table->device;
   const gpu_code *code;
-  if (gpu_codes_get(&table->codes, base->kernel, &code)) return NO_MEMORY;
+  if (gpu_codes_get(&table->codes, base->kernel, &code)) return CU_NO_MEMORY;
+  cu_code *out = &((cu_pipeline *)base)->code;
   const cu_text text = {.name = base->kernel->name,
                         .text = code->text,
                         .n = code->n,
@@ -240,7 +238,7 @@ static int compile(gpu_pipelines *table, gpu_pipeline *base) {
                         .constants = base->constants};
   int failed = d->f->CtxPushCurrent(d->context);
   if (failed) return failed;
-  failed = cu_code_build(d, &text, &((cu_pipeline *)base)->code);
+  failed = d->uses_ptx ? cu_code_build_ptx(d, base, code, out) : cu_code_build(d, &text, out);
   cu_leave(d);
   return failed;
 }

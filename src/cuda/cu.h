@@ -24,6 +24,7 @@ struct cu_device {
   const cu_driver *f;
   const cu_physical *physical;
   gpu_caps caps; /* of this variant */
+  bool uses_ptx; /* kernels are compiled by the driver (ptx.h), not by NVRTC */
   CUcontext context;
   uint64_t submit_cost; /* maximum cost of one submission of a run that can be stopped, in gpu_dispatch.cost */
 

@@ -6,7 +6,8 @@
  *   window=N   windows of kernels of at most N bytes
  *   submit=N   runs that can be stopped are submitted in parts of at most N units of work
  *   walk=N     a span of steps becomes one kernel after N runs (walk.h)
- *   library=N  products of at least N multiply-adds are cuBLASLt's, where there is one (blas.h) */
+ *   library=N  products of at least N multiply-adds are cuBLASLt's, where there is one (blas.h)
+ *   ptx        kernels are compiled by the driver, as on a machine without NVRTC (ptx.h) */
 #include <stdio.h>
 #include <string.h>
 
@@ -83,9 +84,17 @@ void cu_leave(cu_device *d) {
 /* ---- opening ---- */
 
 typedef struct variant { /* in the order of the words; 0: the device's own value */
-  uint64_t block, window, submit, walk, library;
+  uint64_t block, window, submit, walk, library, ptx;
 } variant;
-static const char *const words[] = {"block=", "window=", "submit=", "walk=", "library="};
+static const char *const words[] = {"block=", "window=", "submit=", "walk=", "library=", "ptx"};
+
+/* Also where NVRTC is absent. A walk is composed of CUDA texts, so there are none. */
+static void use_ptx(cu_device *d) {
+  d->uses_ptx = true;
+  d->walk_runs = 0;
+  cu_caps_without_compiler(&d->caps);
+  cu_describe(d->loader, d->physical, &d->caps, true, &d->base.info);
+}
 
 static void apply_variant(cu_device *d, const variant *v) {
   rlx_device_info *info = &d->base.info;
@@ -97,6 +106,7 @@ static void apply_variant(cu_device *d, const variant *v) {
   d->walk_runs = v->walk ? v->walk : gpu_tuned(&d->caps)->walk_runs;
   d->caps.choices.library_min_products = v->library;
   d->walk_min = v->walk ? 1 : gpu_tuned(&d->caps)->walk_min;
+  if (v->ptx || !d->loader->compiler_version) use_ptx(d);
 }
 
 static rlx_status prepare(cu_device *d) {
@@ -107,7 +117,8 @@ static rlx_status prepare(cu_device *d) {
   if (r) return cu_fail(d, r, "first memory of %.100s", d->base.info.name);
   if (!d->f->MemGetInfo(&free_bytes, &bytes)) d->base.info.free_bytes = free_bytes;
   cu_blas_open(d);
-  return gpu_pipelines_init(&d->pipelines, &cu_pipeline_maker, d, gpu_column_cuda, &d->caps);
+  return gpu_pipelines_init(&d->pipelines, &cu_pipeline_maker, d, d->uses_ptx ? gpu_column_spirv : gpu_column_cuda,
+                            &d->caps);
 }
 
 static rlx_status fill(cu_device *d, const rlx_open_options *options) {

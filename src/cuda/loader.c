@@ -65,7 +65,8 @@ static bool load_driver(cu_loader *l) {
   return r == CUDA_SUCCESS;
 }
 
-static bool load_compiler(cu_loader *l) {
+/* A machine may be without it. */
+static void load_compiler(cu_loader *l) {
   void *library = open_first(compilers, sizeof compilers / sizeof *compilers);
   int major = 0, minor = 0;
   bool all = library != NULL;
@@ -73,13 +74,15 @@ static bool load_compiler(cu_loader *l) {
 #include "cuda/functions.def"
 #undef NVRTC_FUNCTION
   all = all && rlx_library_find(library, "nvrtcGetErrorString", &l->compiler.GetErrorString);
-  if (!all || l->compiler.Version(&major, &minor)) {
-    snprintf(l->why, sizeof l->why, "CUDA's driver is there, but its run-time compiler, libnvrtc.so, %s",
-             library ? "is too old: 11.1 is needed" : "was not found");
-    return false;
-  }
-  l->compiler_version = 1000 * major + 10 * minor;
-  return true;
+  if (all && !l->compiler.Version(&major, &minor)) l->compiler_version = 1000 * major + 10 * minor;
+  else
+    rlx_log_write(RLX_LOG_INFO, "cuda: libnvrtc.so %s: kernels are compiled by the driver, without matrix units",
+                  library ? "is too old (11.1 is needed)" : "was not found");
+}
+
+void cu_caps_without_compiler(gpu_caps *c) {
+  c->has_coopmat = c->has_coopmat_bf16 = c->knows_fragments = c->knows_fragments_bf16 = c->has_wgmma = false;
+  c->max_dynamic = 0;
 }
 
 /* ---- devices ---- */
@@ -127,6 +130,19 @@ static void fill_caps(const cu_loader *l, cu_physical *p) {
     .packs_f16 = true,
     .device_class = p->is_integrated ? GPU_INTEGRATED : GPU_DISCRETE,
   };
+  if (!l->compiler_version) cu_caps_without_compiler(&p->caps);
+}
+
+void cu_describe(const cu_loader *l, const cu_physical *p, const gpu_caps *caps, bool uses_ptx, rlx_device_info *out) {
+  const int major = l->driver_version / 1000, minor = l->driver_version % 1000 / 10;
+  char text[160];
+  if (uses_ptx)
+    snprintf(out->driver, sizeof out->driver, "CUDA %d.%d, whose own compiler takes the kernels", major, minor);
+  else
+    snprintf(out->driver, sizeof out->driver, "CUDA %d.%d, NVRTC %d.%d", major, minor, l->compiler_version / 1000,
+             l->compiler_version % 1000 / 10);
+  gpu_caps_text(caps, text, sizeof text);
+  snprintf(out->features, sizeof out->features, "sm_%d%d %s", p->major, p->minor, text);
 }
 
 static bool probe(const cu_loader *l, int ordinal, cu_physical *p) {
@@ -147,7 +163,8 @@ static void load(void) {
   atomic_store(&started_by, rlx_process_number() + 1);
   cu_loader *l = &the_loader;
   int n = 0;
-  if (!load_driver(l) || !load_compiler(l)) return;
+  if (!load_driver(l)) return;
+  load_compiler(l);
   if (l->driver.DeviceGetCount(&n)) n = 0;
   for (int i = 0; i < n && l->n_devices < CU_MAX_DEVICES; i++)
     if (probe(l, i, &l->devices[l->n_devices])) l->n_devices++;

@@ -45,42 +45,6 @@ static uint32_t opcode(const module *m, size_t at) { return m->w[at] & 0xffffu; 
 
 /* ---- constants ---- */
 
-/* Evaluates the operation on known numbers; false: not an operation that kernels use. */
-static bool evaluate(uint32_t op, const uint32_t *x, uint32_t n, uint32_t *y) {
-  const uint32_t a = n > 0 ? x[0] : 0, b = n > 1 ? x[1] : 0;
-  const int32_t i = (int32_t)a, j = (int32_t)b;
-  switch (op) {
-    case 128: *y = a + b; return n == 2;
-    case 130: *y = a - b; return n == 2;
-    case 132: *y = a * b; return n == 2;
-    case 134: *y = b ? a / b : 0; return n == 2 && b;
-    case 137: *y = b ? a % b : 0; return n == 2 && b;
-    case 164: *y = a == b; return n == 2; /* on bools */
-    case 165: *y = a != b; return n == 2;
-    case 166: *y = a || b; return n == 2;
-    case 167: *y = a && b; return n == 2;
-    case 168: *y = !a; return n == 1;
-    case 169: *y = n > 2 && a ? b : n > 2 ? x[2] : 0; return n == 3;
-    case 170: *y = a == b; return n == 2;
-    case 171: *y = a != b; return n == 2;
-    case 172: *y = a > b; return n == 2;
-    case 173: *y = i > j; return n == 2;
-    case 174: *y = a >= b; return n == 2;
-    case 175: *y = i >= j; return n == 2;
-    case 176: *y = a < b; return n == 2;
-    case 177: *y = i < j; return n == 2;
-    case 178: *y = a <= b; return n == 2;
-    case 179: *y = i <= j; return n == 2;
-    case 194: *y = b < 32 ? a >> b : 0; return n == 2 && b < 32;
-    case 196: *y = b < 32 ? a << b : 0; return n == 2 && b < 32;
-    case 197: *y = a | b; return n == 2;
-    case 198: *y = a ^ b; return n == 2;
-    case 199: *y = a & b; return n == 2;
-    case 200: *y = ~a; return n == 1;
-    default: return false;
-  }
-}
-
 /* Entry of an id from the module; checked here so that tables can be indexed with it. */
 static id_info *info(module *m, uint32_t id) { return &m->id[id < m->bound ? id : 0]; }
 
@@ -100,7 +64,7 @@ static void try_evaluate(module *m, size_t at, uint32_t op, uint32_t first) {
     if (!o->known) return;
     x[i] = o->value;
   }
-  if (evaluate(op, x, n, &y)) set(m, at, y);
+  if (spirv_evaluate(op, x, n, &y)) set(m, at, y);
 }
 
 /* Folds the extraction of a component of a composite constant: this is how kernels read the workgroup size. */

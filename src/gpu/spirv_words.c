@@ -1,4 +1,4 @@
-/* Validity check of SPIR-V modules: see the header. */
+/* Validity check of SPIR-V modules, and arithmetic on their constants: see the header. */
 #include "gpu/spirv_words.h"
 
 /* Minimum length of an instruction: its readers do not check again. */
@@ -47,4 +47,39 @@ bool spirv_is_whole(const uint32_t *words, size_t n_words) {
     if (n < min_words(op) || n > n_words - at || !advance(&p, op)) return false;
   }
   return p == OUTSIDE;
+}
+
+bool spirv_evaluate(uint32_t op, const uint32_t *x, uint32_t n, uint32_t *y) {
+  const uint32_t a = n > 0 ? x[0] : 0, b = n > 1 ? x[1] : 0;
+  const int32_t i = (int32_t)a, j = (int32_t)b;
+  switch (op) {
+    case 128: *y = a + b; return n == 2;
+    case 130: *y = a - b; return n == 2;
+    case 132: *y = a * b; return n == 2;
+    case 134: *y = b ? a / b : 0; return n == 2 && b;
+    case 137: *y = b ? a % b : 0; return n == 2 && b;
+    case 164: *y = a == b; return n == 2; /* on bools */
+    case 165: *y = a != b; return n == 2;
+    case 166: *y = a || b; return n == 2;
+    case 167: *y = a && b; return n == 2;
+    case 168: *y = !a; return n == 1;
+    case 169: *y = n > 2 && a ? b : n > 2 ? x[2] : 0; return n == 3;
+    case 170: *y = a == b; return n == 2;
+    case 171: *y = a != b; return n == 2;
+    case 172: *y = a > b; return n == 2;
+    case 173: *y = i > j; return n == 2;
+    case 174: *y = a >= b; return n == 2;
+    case 175: *y = i >= j; return n == 2;
+    case 176: *y = a < b; return n == 2;
+    case 177: *y = i < j; return n == 2;
+    case 178: *y = a <= b; return n == 2;
+    case 179: *y = i <= j; return n == 2;
+    case 194: *y = b < 32 ? a >> b : 0; return n == 2 && b < 32;
+    case 196: *y = b < 32 ? a << b : 0; return n == 2 && b < 32;
+    case 197: *y = a | b; return n == 2;
+    case 198: *y = a ^ b; return n == 2;
+    case 199: *y = a & b; return n == 2;
+    case 200: *y = ~a; return n == 1;
+    default: return false;
+  }
 }

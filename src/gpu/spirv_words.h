@@ -1,4 +1,5 @@
-/* What the files that read SPIR-V share: the opcodes they use, and the validity check at their entry. */
+/* What the files that read SPIR-V share: the opcodes they use, the validity check at their entry, and arithmetic on
+ * constants. */
 #ifndef RLX_GPU_SPIRV_WORDS_H
 #define RLX_GPU_SPIRV_WORDS_H
 
@@ -72,5 +73,8 @@ enum {
  * check a walk over the instructions stays in bounds, and one from a label finds the block's end. Ids may still be
  * anything. */
 bool spirv_is_whole(const uint32_t *words, size_t n_words);
+
+/* Evaluates an operation on n known 32-bit integers or bools (0, 1); false: not one that kernels use on constants. */
+bool spirv_evaluate(uint32_t op, const uint32_t *x, uint32_t n, uint32_t *y);
 
 #endif

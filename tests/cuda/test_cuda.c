@@ -60,8 +60,12 @@ TEST(the_device_is_described) {
   CHECK_EQ_INT(d->info.max_window_bytes, 992);
   CHECK(d->info.free_bytes > 0);
   rlx_device_release(d);
+  CHECK_OK(rlx_device_acquire("cuda:ptx", &d));
+  CHECK(strstr(d->info.driver, "whose own compiler takes the kernels") && strstr(d->info.features, "sm_90 "));
+  CHECK(!cu_device_of(d)->caps.has_coopmat && !cu_device_of(d)->caps.has_wgmma);
+  rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("cuda:fast", &none), RLX_NOT_FOUND,
-              "expected block=N, window=N, submit=N, walk=N or library=N, got 'fast'");
+              "expected block=N, window=N, submit=N, walk=N, library=N or ptx, got 'fast'");
   CHECK_FAILS(rlx_device_acquire("cuda:block=0", &none), RLX_NOT_FOUND, "got 'block=0'");
 }
 
@@ -316,8 +320,8 @@ static void run_random_graphs(const char *device, int n) {
   }
   rlx_session_destroy(s);
 }
-
 TEST(random_graphs) { run_random_graphs("cuda", 150); }
+TEST(random_graphs_through_ptx) { run_random_graphs("cuda:ptx", 60); }
 
 /* Every span that can be is one kernel from its first run on. */
 TEST(random_graphs_as_one_kernel) {

@@ -1,10 +1,11 @@
 /* libFuzzer target: a kernel with any constants, and with some of its words changed. As it is it must give a whole module with nothing
- * left to specialise; changed, a whole one or RLX_INVALID. */
+ * left to specialise; changed, a whole one or RLX_INVALID. Then PTX is made of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "cuda/ptx.h"
 #include "gpu/spirv.h"
 #include "gpu/spirv_words.h"
 #include "spirv_change.h"
@@ -31,6 +32,20 @@ static uint32_t read_bytes(const uint8_t *from, int n) {
   return x;
 }
 
+/* Its PTX, or a refusal: kernels on matrix units have none. */
+static void check_ptx(const uint32_t *words, size_t n) {
+#ifdef RLX_CUDA
+  const cu_ptx_desc desc = {.name = "fuzzed", .group_size = 64, .n_windows = 8, .params_bytes = 128};
+  char *text = NULL;
+  rlx_status status = cu_ptx_make(words, n, &desc, &text);
+  if (status != RLX_OK && status != RLX_INVALID && status != RLX_UNSUPPORTED) fail("PTX with an unexpected status");
+  if ((status == RLX_OK) != (text != NULL)) fail("PTX without a text");
+  rlx_mem_free(text);
+#else
+  (void)words, (void)n;
+#endif
+}
+
 /* Words of the very size, so that the sanitizer sees a read past them. */
 static void check(const uint32_t *from, size_t n, const uint32_t *constants, bool is_changed) {
   uint32_t *words = malloc(n * sizeof *words + !n), *out = NULL;
@@ -43,6 +58,7 @@ static void check(const uint32_t *from, size_t n, const uint32_t *constants, boo
   check_whole(out, n_out, is_changed);
   if (gpu_spirv_unroll(&out, &n_out)) fail("a kernel is not unrolled");
   check_whole(out, n_out, is_changed);
+  check_ptx(out, n_out);
   rlx_mem_free(out);
 }
 

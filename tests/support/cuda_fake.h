@@ -2,7 +2,7 @@
  *
  * The fake is a library with the names libcuda.so.1, libnvrtc.so.13 and libcublasLt.so.13 in a folder of the build. A program that has the
  * folder in LD_LIBRARY_PATH when it starts loads it in place of NVIDIA's. It has one device, whose kernels are run by
- * the emulator of src/emu. Work in streams is executed as late as CUDA allows, and the nodes of a graph in a random
+ * the emulator of src/emu, or from PTX as it is (tests/cuda/fake/ptx.h). Work in streams is executed as late as CUDA allows, and the nodes of a graph in a random
  * order, so a missing wait or a missing edge gives wrong results instead of being hidden by luck.
  *
  * Environment, read at each cuInit (numbers):
@@ -13,6 +13,7 @@
  *   FAKE_CUDA_GRID (blocks along x), FAKE_CUDA_WARP (0: no sub-groups), FAKE_CUDA_MEMORY (bytes), FAKE_CUDA_ARCH (90:
  *   compute capability 9.0), FAKE_CUDA_VERSION (of the driver): what the device looks like
  *   FAKE_CUDA_BLIND     1: modules are made from any image, any function is found, launches do nothing
+ *   FAKE_CUDA_PTX       a folder: each PTX text that is loaded is written there, for NVIDIA's assembler
  *   FAKE_NVRTC_ARCH     the newest architecture that the compiler knows */
 #ifndef RLX_TESTS_CUDA_FAKE_H
 #define RLX_TESTS_CUDA_FAKE_H
@@ -25,7 +26,7 @@ typedef struct fake_cuda_plan { /* calls are counted from 1 when the plan is set
   uint64_t fail_host;           /* this cuMemHostAlloc */
   uint64_t fail_create;         /* this creation of a context, stream, event, module, graph, node or instantiation */
   uint64_t fail_submit;         /* this copy, memset, launch, graph launch, event record or stream wait */
-  uint64_t fail_compile;        /* this nvrtcCompileProgram reports an error in the program */
+  uint64_t fail_compile;        /* this nvrtcCompileProgram, or this module of PTX, is an error in the program */
   bool fails_from_then_on;      /* and so do all calls of that kind after it */
   uint64_t lose_at_launch;      /* when this launch (of a kernel or a graph) is executed, its context is lost */
   int lose_with;                /* 0: CUDA_ERROR_ILLEGAL_ADDRESS */

@@ -1,6 +1,6 @@
 /* Modules and launches. A module is the image of one kernel, which nvrtc.c makes from the kernel's name and constants;
  * a launch runs that kernel as C by the emulator of src/emu. A window reaches from the pointer that is passed to the
- * end of its allocation. */
+ * end of its allocation. A module can also be PTX, which is run as it is (ptx.h). */
 #include "fake.h"
 
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "cuda/walk.h"
 #include "emu/run.h"
+#include "ptx.h"
 
 typedef struct fake_module fake_module;
 struct fake_module {
@@ -19,6 +20,7 @@ struct fake_module {
   fake_image image;
   const gpu_kernel *kernel; /* NULL: blind, or composed of `more` */
   fake_image *more;
+  ptx_program *ptx; /* or this */
 };
 
 uint64_t fake_checksum(const fake_image *image) {
@@ -36,9 +38,46 @@ const gpu_kernel *fake_kernel(const char *name) {
 
 /* ---- modules ---- */
 
+/* For a look from outside: see cuda_fake.h. */
+static void keep_ptx(const char *text) {
+  static unsigned n;
+  const char *folder = getenv("FAKE_CUDA_PTX");
+  char path[512];
+  if (!folder || !*folder) return;
+  snprintf(path, sizeof path, "%s/%u.ptx", folder, n++);
+  FILE *f = fopen(path, "w");
+  if (!f) return;
+  fputs(text, f);
+  fclose(f);
+}
+
+/* PTX must have the parameters that the kernel's table says. */
+static CUresult read_ptx(const char *text, fake_module *m) {
+  char why[256] = "";
+  keep_ptx(text);
+  if (fake_fails(&fake_count.compiles, fake_plan.fail_compile)) {
+    snprintf(fake_count.reason, sizeof fake_count.reason, "ptxas error: the plan makes this compilation fail");
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  m->ptx = ptx_read(text, why);
+  if (!m->ptx) return fake_refuse(CUDA_ERROR_INVALID_PTX, "%s", why);
+  m->kernel = fake_kernel(m->ptx->name);
+  m->image.group_size = m->ptx->group_size;
+  if (!m->kernel) return fake_refuse(CUDA_ERROR_INVALID_PTX, "PTX of an unknown kernel '%s'", m->ptx->name);
+  if (m->ptx->n_windows != m->kernel->n_windows || m->ptx->params_bytes != m->kernel->params_bytes)
+    return fake_refuse(CUDA_ERROR_INVALID_PTX, "kernel %s: expected %u windows and %u bytes, got %u and %u",
+                       m->kernel->name, (unsigned)m->kernel->n_windows, (unsigned)m->kernel->params_bytes,
+                       (unsigned)m->ptx->n_windows, (unsigned)m->ptx->params_bytes);
+  if (m->ptx->group_size > (uint32_t)fake_device.threads || m->ptx->shared_bytes > (uint32_t)fake_device.shared_bytes)
+    return fake_refuse(CUDA_ERROR_INVALID_PTX, "kernel %s: %u threads, %u bytes of shared memory", m->kernel->name,
+                       (unsigned)m->ptx->group_size, (unsigned)m->ptx->shared_bytes);
+  return CUDA_SUCCESS;
+}
+
 /* The magic is compared byte by byte: another image may be shorter. */
 static CUresult read_image(const void *bytes, fake_module *m) {
   const char *magic = bytes;
+  if (strncmp(magic, ".version", 8) == 0) return read_ptx(magic, m);
   for (size_t i = 0; i < sizeof m->image.magic; i++)
     if (magic[i] != FAKE_MAGIC[i]) return fake_refuse(CUDA_ERROR_INVALID_IMAGE, "an image that is not the fake's");
   memcpy(&m->image, bytes, sizeof m->image);
@@ -74,6 +113,7 @@ static void module_free(fake_module *m) {
   if (m->function) fake_handle_free(m->function);
   if (m->handle) fake_handle_free(m->handle);
   free(m->more);
+  ptx_free(m->ptx);
   free(m);
 }
 
@@ -197,6 +237,16 @@ static CUresult execute_kernel(fake_context *c, const fake_image *image, const f
   return emu_dispatch(&launch, text) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
+static CUresult execute_ptx(fake_context *c, const fake_module *m, const fake_launch *l, char text[256]) {
+  ptx_memory memory[GPU_MAX_WINDOWS] = {{0}};
+  for (uint32_t i = 0; i < m->kernel->n_windows; i++) {
+    const fake_memory *at = l->windows[i] ? fake_memory_at(c, l->windows[i]) : NULL;
+    if (at) memory[i] = (ptx_memory){at->address, at->bytes, at->host};
+  }
+  const ptx_launch launch = {l->windows, l->params, memory, l->grid_x, l->grid_y};
+  return ptx_run(m->ptx, &launch, text) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
 /* The steps of a level in a random order: any order must do. */
 static CUresult execute_walk(fake_context *c, const fake_module *m, const fake_launch *l, char text[256]) {
   cu_walk_step *steps = (void *)fake_range(c, l->steps, l->n_steps * sizeof *steps);
@@ -239,6 +289,7 @@ CUresult fake_execute_launch(fake_context *c, const fake_launch *l, char text[25
   }
   if (m->more) return execute_walk(c, m, l, text);
   fake_count.kernels++;
+  if (m->ptx) return execute_ptx(c, m, l, text);
   return m->kernel ? execute_kernel(c, &m->image, l, text) : CUDA_SUCCESS;
 }
 
