@@ -46,6 +46,7 @@ void cu_blas_open(cu_device *d) {
   }
   d->blas = &functions;
   d->caps.has_library = true;
+  cu_describe(d->loader, d->physical, &d->caps, d->uses_ptx, &d->base.info);
 }
 
 void cu_blas_close(cu_device *d) {

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 
 enum {
-  OPTION_BYTES = 32,
-  N_OWN_OPTIONS = 3,
+  OPTION_BYTES = 128,
+  N_OWN_OPTIONS = 4,
   MAX_OPTIONS = GPU_MAX_CONSTANTS + 1 + N_OWN_OPTIONS,
   MAX_CODE_BYTES = 64 << 20,
   MAX_ERROR_BYTES = 256, /* of the compiler's message, in ours */
@@ -33,12 +33,17 @@ static void add_option(option_list *l, const char *fmt, ...) {
   l->n++;
 }
 
+static const char wait_first[] =
+  "asm volatile(\"griddepcontrol.wait; griddepcontrol.launch_dependents;\" ::: \"memory\");";
+
 /* Products and sums are not fused unless a kernel says fma: some kernels rely on both being rounded. */
 static void list_options(const cu_device *d, const cu_text *t, bool is_portable, option_list *l) {
   l->n = 0;
   if (is_portable) add_option(l, "--gpu-architecture=compute_75");
   else
     add_option(l, "--gpu-architecture=sm_%d%d%s", d->physical->major, d->physical->minor, d->caps.has_wgmma ? "a" : "");
+  /* A graph may start a kernel while the one that it depends on still runs (record.c): it waits here. */
+  add_option(l, "-DK_ENTER=%s", !is_portable && d->overlaps ? wait_first : "");
   add_option(l, "--fmad=false");
   add_option(l, "-w");
   if (t->group_size) add_option(l, "-DK_C0=%uu", (unsigned)t->group_size);

@@ -35,10 +35,12 @@ struct cu_device {
   int n_locks; /* number of locks that were initialised */
 
   gpu_pipelines pipelines;
-  pthread_mutex_t walk_lock;  /* guards what follows, and is held while a kernel is composed and compiled */
-  struct cu_walker *walkers;  /* walk.h */
-  uint64_t walk_runs;         /* runs after which a span is walked */
-  size_t walk_min;            /* minimum of its dispatches */
+  pthread_mutex_t walk_lock; /* guards what follows, and is held while a kernel is composed and compiled */
+  struct cu_walker *walkers; /* walk.h */
+  uint64_t walk_runs;        /* runs after which a span is walked */
+  size_t walk_min;           /* minimum of its dispatches */
+  uint64_t walk_max_cost;    /* average of their gpu_dispatch.cost */
+  bool overlaps; /* kernels wait for those before them themselves, so graphs may start them earlier (record.c) */
   const struct cu_blas *blas; /* NULL: none (blas.h) */
   struct cublasLtContext *blas_handle;
   CUdeviceptr nothing;    /* CU_ALIGN bytes of zeros, for an absent window of a kernel */

@@ -105,9 +105,13 @@ static void apply_variant(cu_device *d, const variant *v) {
   d->submit_cost = v->submit ? v->submit : (uint64_t)gpu_tuned(&d->caps)->submit_millions * 1000000;
   d->walk_runs = v->walk ? v->walk : gpu_tuned(&d->caps)->walk_runs;
   d->caps.choices.library_min_products = v->library;
+  d->walk_max_cost = v->walk ? UINT64_MAX : (uint64_t)gpu_tuned(&d->caps)->walk_max_kib << 10;
   d->walk_min = v->walk ? 1 : gpu_tuned(&d->caps)->walk_min;
   if (v->ptx || !d->loader->compiler_version) use_ptx(d);
 }
+
+/* Compute capability 9.0, whose kernels our compiler makes for the exact chip; not the driver's. */
+static bool can_overlap(const cu_device *d) { return d->caps.has_wgmma && d->loader->graph_add_dependencies != NULL; }
 
 static rlx_status prepare(cu_device *d) {
   size_t free_bytes = 0, bytes = 0;
@@ -116,6 +120,7 @@ static rlx_status prepare(cu_device *d) {
   if (!r) r = d->f->CtxSynchronize();
   if (r) return cu_fail(d, r, "first memory of %.100s", d->base.info.name);
   if (!d->f->MemGetInfo(&free_bytes, &bytes)) d->base.info.free_bytes = free_bytes;
+  d->overlaps = can_overlap(d);
   cu_blas_open(d);
   return gpu_pipelines_init(&d->pipelines, &cu_pipeline_maker, d, d->uses_ptx ? gpu_column_spirv : gpu_column_cuda,
                             &d->caps);

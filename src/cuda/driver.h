@@ -108,6 +108,13 @@ typedef struct CUDA_MEMCPY3D_v2 {
   size_t width, height, depth; /* width in bytes */
 } CUDA_MEMCPY3D_v2;
 
+typedef struct CUgraphEdgeData {
+  unsigned char from_port, to_port, type, reserved[5];
+} CUgraphEdgeData;
+enum { CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC = 1, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1 };
+typedef CUresult (*cu_graph_add_dependencies_fn)(CUgraph g, const CUgraphNode *from, const CUgraphNode *to,
+                                                 const CUgraphEdgeData *data, size_t n);
+
 typedef int nvrtcResult; /* 0: success */
 typedef struct nvrtcProgram_st *nvrtcProgram;
 enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_OUT_OF_MEMORY = 1, NVRTC_ERROR_COMPILATION = 6 };

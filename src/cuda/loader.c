@@ -49,6 +49,7 @@ static bool load_driver(cu_loader *l) {
   if (!rlx_library_find(library, symbol, &l->driver.name)) missing = symbol;
 #include "cuda/functions.def"
 #undef CU_FUNCTION
+  rlx_library_find(library, "cuGraphAddDependencies_v2", &l->graph_add_dependencies);
   if (l->driver.DriverGetVersion && l->driver.DriverGetVersion(&l->driver_version)) l->driver_version = 0;
   if (missing || l->driver_version < MIN_DRIVER) {
     snprintf(l->why, sizeof l->why, "CUDA's driver is too old: 11.4 is needed, it has %d.%d%s%s",

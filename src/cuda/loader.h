@@ -22,6 +22,7 @@ typedef struct cu_physical {
 typedef struct cu_loader {
   cu_driver driver;
   cu_compiler compiler;
+  cu_graph_add_dependencies_fn graph_add_dependencies; /* NULL: a driver before 12.3 */
   int driver_version, compiler_version; /* 1000 * major + 10 * minor; compiler_version is 0 if there is none */
   cu_physical devices[CU_MAX_DEVICES];
   uint32_t n_devices;

@@ -13,6 +13,7 @@ typedef struct recorder {
   CUgraph graph;
   cu_order order;
   RLX_ARRAY(CUgraphNode) nodes;
+  RLX_ARRAY(bool) is_kernel;      /* by node: one of ours */
   RLX_ARRAY(CUgraphNode) handles; /* of the nodes that the next one waits for */
   CUstream stream;                /* records what a library submits; created on first use */
 } recorder;
@@ -31,7 +32,7 @@ void cu_recording_destroy(rlx_program *p, cu_recording *r) {
 /* Finds what a node with these accesses waits for. */
 static rlx_status order(recorder *r, const gpu_access *a, uint32_t n) {
   RLX_TRY(cu_order_add(&r->order, a, n));
-  bool ok = rlx_array_reserve(&r->nodes, 1);
+  bool ok = rlx_array_reserve(&r->nodes, 1) && rlx_array_push(&r->is_kernel, false);
   r->handles.n = 0;
   for (size_t i = 0; i < r->order.after.n && ok; i++) ok = rlx_array_push(&r->handles, r->nodes.v[r->order.after.v[i]]);
   return ok ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "cuda: a graph of %zu nodes", r->nodes.n);
@@ -63,6 +64,19 @@ static rlx_status add_product(recorder *r, size_t i) {
   return status;
 }
 
+/* Whether the next kernel may start while the one kernel that it depends on still runs. Both wait for what is before
+ * them as the first thing they do (K_ENTER), and a kernel ends only after its own wait, so what it depends on through
+ * others has ended too. */
+static bool starts_early(const recorder *r) {
+  return r->p->device->overlaps && r->handles.n == 1 && r->is_kernel.v[r->order.after.v[0]];
+}
+
+static CUresult add_early_edge(recorder *r, const CUgraphNode *to) {
+  const CUgraphEdgeData edge = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                                .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
+  return r->p->device->loader->graph_add_dependencies(r->graph, r->handles.v, to, &edge, 1);
+}
+
 static rlx_status add_kernel(recorder *r, size_t i) {
   cu_device *d = r->p->device;
   const gpu_bound_dispatch *q = &r->p->body.dispatches.v[i];
@@ -79,9 +93,12 @@ static rlx_status add_kernel(recorder *r, size_t i) {
                                              .block_z = 1,
                                              .shared_bytes = q->dynamic_bytes,
                                              .params = arguments.v};
-  CUresult s = d->f->GraphAddKernelNode(&r->nodes.v[r->nodes.n], r->graph, r->handles.v, r->handles.n, &params);
+  const bool overlaps = starts_early(r);
+  CUgraphNode *node = &r->nodes.v[r->nodes.n];
+  CUresult s = d->f->GraphAddKernelNode(node, r->graph, r->handles.v, overlaps ? 0 : r->handles.n, &params);
+  if (!s && overlaps) s = add_early_edge(r, node);
   if (s) return cu_fail(d, s, "kernel %s in a graph", q->kernel->name);
-  r->nodes.n++;
+  r->is_kernel.v[r->nodes.n++] = true;
   return RLX_OK;
 }
 
@@ -149,6 +166,7 @@ static rlx_status add_part(rlx_program *p, cu_recording *out, size_t first, size
     if (r.stream) p->device->f->StreamDestroy(r.stream);
     cu_order_deinit(&r.order);
     rlx_array_deinit(&r.nodes);
+    rlx_array_deinit(&r.is_kernel);
     rlx_array_deinit(&r.handles);
     if (s) return s;
   }

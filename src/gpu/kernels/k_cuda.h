@@ -3,7 +3,7 @@
  *
  * K_BEGIN, K_SHARED, K_LID, K_WG and K_BARRIER stay in the text as they are. tools/kernels puts their usual meaning,
  * one kernel per launch, in front of it, unless they are defined already: src/cuda/walk.c makes one kernel of many
- * texts. */
+ * texts. K_ENTER is defined by the compiler's options: the first thing that a kernel does (src/cuda/compile.c). */
 typedef float f32;
 typedef unsigned int u32;
 typedef int i32;
@@ -51,7 +51,7 @@ typedef float4 f32x4;
 #define FN3(R, n, A, a, B, b, C, c) K_DEVICE R n(A a, B b, C c)
 #define FN4(R, n, A, a, B, b, C, c, D, d) K_DEVICE R n(A a, B b, C c, D d)
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) K_DEVICE R n(A a, B b, C c, D d, E e)
-#define KERNEL(n) K_BEGIN(n, K_WINDOWS) { \
+#define KERNEL(n) K_BEGIN(n, K_WINDOWS) { K_ENTER \
   if (WG >= p.groups) { return; }
 #define END }
 

@@ -137,6 +137,32 @@ CUresult fake_GraphAddKernelNode(CUgraphNode *out, CUgraph handle, const CUgraph
   return fake_unlock(r);
 }
 
+/* An edge of any kind is one that is waited for: kernels that may start early wait themselves. */
+FAKE_EXPORT CUresult cuGraphAddDependencies_v2(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
+                                               const CUgraphEdgeData *data, size_t n);
+FAKE_EXPORT CUresult cuGraphAddDependencies_v2(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
+                                               const CUgraphEdgeData *data, size_t n) {
+  fake_lock();
+  fake_graph *g = NULL;
+  CUresult r = find_graph(handle, &g);
+  if (!r && fake_fails(&fake_count.creates, fake_plan.fail_create)) r = CUDA_ERROR_OUT_OF_MEMORY;
+  for (size_t i = 0; i < n && !r; i++) {
+    const size_t a = find_node(&g->nodes, from[i]), b = find_node(&g->nodes, to[i]);
+    const bool is_early = data[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && data[i].to_port == 0 &&
+                          data[i].from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+    if (a >= b || b == g->nodes.n || !is_early || g->nodes.v[a].is_copy || g->nodes.v[b].is_copy) {
+      r = fake_refuse(CUDA_ERROR_INVALID_VALUE, "edge %zu: expected an early one between two kernels", i);
+      break;
+    }
+    node *later = &g->nodes.v[b];
+    size_t *list = realloc(later->after, (later->n_after + 1) * sizeof *list);
+    if (!list) abort();
+    list[later->n_after++] = a;
+    later->after = list;
+  }
+  return fake_unlock(r);
+}
+
 CUresult fake_graph_add_launch(CUgraph handle, const fake_launch *l) {
   fake_graph *g = NULL;
   CUresult r = find_graph(handle, &g);
