@@ -39,7 +39,6 @@ struct cu_device {
   struct cu_walker *walkers; /* walk.h */
   uint64_t walk_runs;        /* runs after which a span is walked */
   size_t walk_min;           /* minimum of its dispatches */
-  uint64_t walk_max_cost;    /* average of their gpu_dispatch.cost */
   bool overlaps; /* kernels wait for those before them themselves, so graphs may start them earlier (record.c) */
   const struct cu_blas *blas; /* NULL: none (blas.h) */
   struct cublasLtContext *blas_handle;

@@ -7,6 +7,8 @@
  *   submit=N   runs that can be stopped are submitted in parts of at most N units of work
  *   walk=N     a span of steps becomes one kernel after N runs (walk.h)
  *   library=N  products of at least N multiply-adds are cuBLASLt's, where there is one (blas.h)
+ *   wide=1     kernels on Hopper's products of warp groups (NAME.hopper.k)
+ *   early=1    kernels of a graph start while the one before them ends (record.c)
  *   ptx        kernels are compiled by the driver, as on a machine without NVRTC (ptx.h) */
 #include <stdio.h>
 #include <string.h>
@@ -84,16 +86,23 @@ void cu_leave(cu_device *d) {
 /* ---- opening ---- */
 
 typedef struct variant { /* in the order of the words; 0: the device's own value */
-  uint64_t block, window, submit, walk, library, ptx;
+  uint64_t block, window, submit, walk, library, wide, early, ptx;
 } variant;
-static const char *const words[] = {"block=", "window=", "submit=", "walk=", "library=", "ptx"};
+static const char *const words[] = {"block=", "window=", "submit=", "walk=", "library=", "wide=", "early=", "ptx"};
 
 /* Also where NVRTC is absent. A walk is composed of CUDA texts, so there are none. */
 static void use_ptx(cu_device *d) {
   d->uses_ptx = true;
+  d->overlaps = false; /* only our compiler's kernels wait themselves */
   d->walk_runs = 0;
   cu_caps_without_compiler(&d->caps);
   cu_describe(d->loader, d->physical, &d->caps, true, &d->base.info);
+}
+
+/* Compute capability 9.0, with a compiler that makes code for the exact chip. */
+static bool can_overlap(const cu_device *d) {
+  return d->physical->major == 9 && d->physical->minor == 0 && d->loader->compiler_version >= 12000 &&
+         d->loader->graph_add_dependencies;
 }
 
 static void apply_variant(cu_device *d, const variant *v) {
@@ -105,13 +114,11 @@ static void apply_variant(cu_device *d, const variant *v) {
   d->submit_cost = v->submit ? v->submit : (uint64_t)gpu_tuned(&d->caps)->submit_millions * 1000000;
   d->walk_runs = v->walk ? v->walk : gpu_tuned(&d->caps)->walk_runs;
   d->caps.choices.library_min_products = v->library;
-  d->walk_max_cost = v->walk ? UINT64_MAX : (uint64_t)gpu_tuned(&d->caps)->walk_max_kib << 10;
   d->walk_min = v->walk ? 1 : gpu_tuned(&d->caps)->walk_min;
+  d->overlaps = v->early && can_overlap(d);
+  if (!v->wide) cu_caps_without_wide(&d->caps);
   if (v->ptx || !d->loader->compiler_version) use_ptx(d);
 }
-
-/* Compute capability 9.0, whose kernels our compiler makes for the exact chip; not the driver's. */
-static bool can_overlap(const cu_device *d) { return d->caps.has_wgmma && d->loader->graph_add_dependencies != NULL; }
 
 static rlx_status prepare(cu_device *d) {
   size_t free_bytes = 0, bytes = 0;
@@ -120,7 +127,6 @@ static rlx_status prepare(cu_device *d) {
   if (!r) r = d->f->CtxSynchronize();
   if (r) return cu_fail(d, r, "first memory of %.100s", d->base.info.name);
   if (!d->f->MemGetInfo(&free_bytes, &bytes)) d->base.info.free_bytes = free_bytes;
-  d->overlaps = can_overlap(d);
   cu_blas_open(d);
   return gpu_pipelines_init(&d->pipelines, &cu_pipeline_maker, d, d->uses_ptx ? gpu_column_spirv : gpu_column_cuda,
                             &d->caps);

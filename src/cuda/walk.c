@@ -50,10 +50,8 @@ static bool can_walk(maker *m, size_t first_step, size_t n_steps) {
   m->n_threads = m->p->device->caps.max_group < MAX_THREADS ? m->p->device->caps.max_group : MAX_THREADS;
   for (size_t i = first_step; i < first_step + n_steps; i++)
     if (body->steps[i].copy_bytes) return false;
-  uint64_t cost = 0;
   for (size_t i = 0; i < m->n; i++) {
     const gpu_bound_dispatch *q = bound(m, i);
-    cost += q->cost;
     const gpu_pipeline *kernel = body->requests[m->first + i].made;
     uint32_t at;
     if (!q->kernel->walks || q->dynamic_bytes || q->group_size % 32 || m->n_threads % q->group_size) return false;
@@ -61,7 +59,7 @@ static bool can_walk(maker *m, size_t first_step, size_t n_steps) {
     if (m->n_kernels == MAX_KERNELS) return false;
     m->kernels[m->n_kernels++] = kernel;
   }
-  return m->n >= m->p->device->walk_min && cost / m->n <= m->p->device->walk_max_cost;
+  return m->n >= m->p->device->walk_min;
 }
 
 /* ---- the composed kernel ---- */

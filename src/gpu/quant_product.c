@@ -77,11 +77,13 @@ typedef struct matvec_shape {
   uint32_t mode, rows, cols, lanes, group;
 } matvec_shape;
 
-/* Whether a large workgroup rounds the row of x once, into shared memory. */
+/* Whether a large workgroup rounds the row of x once, into shared memory. With weights of 8 bits each subgroup rounds
+ * what it needs: the bytes of the weight take longer than that. */
 static bool takes_staged(const gpu_lowering *l, const product *p) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   return l->caps->max_group >= tuned->block_staged_group && p->m == 1 && !p->idx &&
-         p->k <= tuned->block_staged_max_k && p->k / 16 * 24 + 8 * 1024 <= l->caps->max_shared;
+         gpu_in_type(l, p->w)->dtype != RLX_Q8_0 && p->k <= tuned->block_staged_max_k &&
+         p->k / 16 * 24 + 8 * 1024 <= l->caps->max_shared;
 }
 
 /* The number of rows and lanes whose workgroups take least time, all waves together: instructions of an invocation, as

@@ -65,7 +65,7 @@ TEST(the_device_is_described) {
   CHECK(!cu_device_of(d)->caps.has_coopmat && !cu_device_of(d)->caps.has_wgmma);
   rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("cuda:fast", &none), RLX_NOT_FOUND,
-              "expected block=N, window=N, submit=N, walk=N, library=N or ptx, got 'fast'");
+              "expected block=N, window=N, submit=N, walk=N, library=N, wide=N, early=N or ptx, got 'fast'");
   CHECK_FAILS(rlx_device_acquire("cuda:block=0", &none), RLX_NOT_FOUND, "got 'block=0'");
 }
 
@@ -330,6 +330,8 @@ TEST(random_graphs_as_one_kernel) {
   CHECK(cuda_fake_get(&counts));
   CHECK(counts.walks > 0);
 }
+
+TEST(random_graphs_of_early_kernels) { run_random_graphs("cuda:early=1", 60); }
 
 TEST(random_graphs_with_a_library) { run_random_graphs("cuda:library=1", 80); }
 
