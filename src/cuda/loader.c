@@ -81,14 +81,9 @@ static void load_compiler(cu_loader *l) {
                   library ? "is too old (11.1 is needed)" : "was not found");
 }
 
-void cu_caps_without_wide(gpu_caps *c) {
-  c->has_wgmma = false;
-  c->max_dynamic = 0;
-}
-
 void cu_caps_without_compiler(gpu_caps *c) {
-  c->has_coopmat = c->has_coopmat_bf16 = c->knows_fragments = c->knows_fragments_bf16 = false;
-  cu_caps_without_wide(c);
+  c->has_coopmat = c->has_coopmat_bf16 = c->knows_fragments = c->knows_fragments_bf16 = c->has_wgmma = false;
+  c->max_dynamic = 0;
 }
 
 /* ---- devices ---- */

@@ -32,8 +32,6 @@ typedef struct cu_loader {
 /* Never NULL. Any thread may call it. */
 const cu_loader *cu_loader_get(void);
 
-/* Removes the kernels on products of warp groups. */
-void cu_caps_without_wide(gpu_caps *c);
 /* Removes what only NVRTC can compile: kernels on matrix units. */
 void cu_caps_without_compiler(gpu_caps *c);
 /* Fills the driver's text ("CUDA 13.0, NVRTC 13.0", or that the driver compiles the kernels) and the features. */

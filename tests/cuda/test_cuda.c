@@ -65,7 +65,7 @@ TEST(the_device_is_described) {
   CHECK(!cu_device_of(d)->caps.has_coopmat && !cu_device_of(d)->caps.has_wgmma);
   rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("cuda:fast", &none), RLX_NOT_FOUND,
-              "expected block=N, window=N, submit=N, walk=N, library=N, wide=N, early=N or ptx, got 'fast'");
+              "expected block=N, window=N, submit=N, walk=N, library=N, early=N or ptx, got 'fast'");
   CHECK_FAILS(rlx_device_acquire("cuda:block=0", &none), RLX_NOT_FOUND, "got 'block=0'");
 }
 
