@@ -1,4 +1,5 @@
-/* f32 times f16 on matrix units, which multiply only f16, or by a library, which does the same. This is the main product of a language model's prefill.
+/* f32 times f16 on matrix units, which multiply only f16, or by a library, which does the same. This is the main
+ * product of a language model's prefill.
  *
  * Each row of a is scaled by a power of two into the range of f16 and split into two f16 rows: the rounded elements and
  * the rounding residues (kernels/quant_f16.k). That keeps 22 bits of each element, and products of f16 are exact in
