@@ -8,6 +8,7 @@ The fake driver is a folder in front of LD_LIBRARY_PATH; a library is hidden by 
 import json
 import os
 import pathlib
+import subprocess
 import sys
 
 from cli import BUILD, LINEAR, LINEAR_RESULT, Skip, check, close, equal, fails, linear_inputs, main, rlx, rlx_json, test, write
@@ -99,6 +100,54 @@ def what_takes_a_device():
     for device in ("cuda", "cuda:ptx"):
         conform = rlx_json("conform", "--op", "softmax", "--device", device, env=env)
         equal({c["result"] for c in conform["cases"]} - {"PASS", "HOST"}, set(), f"results on {device}")
+
+
+# ---- NVIDIA's own compiler, without a GPU ----
+
+# tools/kernels --validate gives it each kernel alone. Here it gets those of a language model, with the constants that they
+# have on a large GPU, and the kernels composed of many (src/cuda/walk.h), for which a compiler can take hours. The driver is
+# the fake one, which then loads any code and executes nothing.
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# An H200 as the fake describes it.
+DEVICE = {"FAKE_CUDA_BLIND": "1", "FAKE_CUDA_UNITS": "132", "FAKE_CUDA_THREADS": "1024", "FAKE_CUDA_SHARED": "49152",
+          "FAKE_CUDA_GRID": "2147483647", "FAKE_CUDA_WARP": "32", "FAKE_CUDA_ARCH": "90", "FAKE_CUDA_VERSION": "13000"}
+
+
+def blind_environment():
+    if BUILD.name != "release":
+        raise Skip("NVIDIA's compiler runs beside the release build alone: it is not ours to sanitize")
+    libraries = sorted((ROOT / "build/tools").glob("lib/python*/site-packages/nvidia/*/lib/libnvrtc*.so.*"))
+    if not (FAKE / "libcuda.so.1").exists() or not (BUILD / "bench/lm_make").exists():
+        raise Skip("the fake CUDA driver or bench/lm_make is not built here")
+    if not any(library.name.startswith("libnvrtc.so") for library in libraries):
+        raise Skip("NVRTC is not installed (tools/kernels --validate installs it)")
+    folder = pathlib.Path("libraries").resolve()
+    folder.mkdir(exist_ok=True)
+    for library in [FAKE / "libcuda.so.1", *libraries]:
+        if not (folder / library.name).exists():
+            (folder / library.name).symlink_to(library.resolve())
+    return {**os.environ, **DEVICE, "LD_LIBRARY_PATH": str(folder), "XDG_CACHE_HOME": str(pathlib.Path("cache").resolve())}
+
+
+def kernels_of(kind):
+    """The names of the kernels that a model of random weights makes the real compiler compile."""
+    env = blind_environment()
+    subprocess.run([BUILD / "bench/lm_make", "tiny", kind, "model.gguf"], check=True)
+    rlx_json("bench", "model.gguf", "--device", "cuda:walk=1", "-p", "64", "-n", "8", "-r", "1", env=env)
+    return {file.name.split("-")[0] for file in pathlib.Path("cache").rglob("*.code")}
+
+
+@test
+def a_model_of_f16_weights():
+    found = kernels_of("f16")
+    check("walk" in found and "rotate_rows" in found, found)
+
+
+@test
+def a_model_of_block_weights():
+    found = kernels_of("q4_k")
+    check("walk" in found and "quant_matvec_norm" in found, found)
 
 
 if __name__ == "__main__":
