@@ -20,6 +20,12 @@ void *rlx_library_open(const char *name) {
   return library;
 }
 
+void *rlx_library_open_first(const char *const *names, size_t n) {
+  void *library = NULL;
+  for (size_t i = 0; i < n && !library; i++) library = rlx_library_open(names[i]);
+  return library;
+}
+
 /* memcpy, because ISO C has no cast for what dlsym returns. */
 bool rlx_library_find(void *library, const char *name, void *function) {
   void *p = dlsym(library, name);

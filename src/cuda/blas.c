@@ -25,8 +25,7 @@ static cu_blas functions;
 static bool is_loaded;
 
 static void load(void) {
-  void *library = NULL;
-  for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++) library = rlx_library_open(names[i]);
+  void *library = rlx_library_open_first(names, sizeof names / sizeof *names);
   bool all = library != NULL;
 #define BLAS_FUNCTION(name, args) all = all && rlx_library_find(library, "cublasLt" #name, &functions.name);
 #include "cuda/blas.def"
@@ -54,9 +53,12 @@ void cu_blas_close(cu_device *d) {
   d->blas_handle = NULL;
 }
 
+static rlx_status status_of(cublasStatus s) {
+  return s == CUBLAS_STATUS_ALLOC_FAILED ? RLX_NO_MEMORY : RLX_UNSUPPORTED;
+}
+
 static rlx_status fail(cublasStatus s, const gpu_params_library *p, const char *what) {
-  return RLX_FAIL(s == CUBLAS_STATUS_ALLOC_FAILED ? RLX_NO_MEMORY : RLX_UNSUPPORTED,
-                  "cuda: cuBLASLt: %s of a product [%u, %u] x [%u, %u]: status %d", what, (unsigned)p->m,
+  return RLX_FAIL(status_of(s), "cuda: cuBLASLt: %s of a product [%u, %u] x [%u, %u]: status %d", what, (unsigned)p->m,
                   (unsigned)p->k, (unsigned)p->k, (unsigned)p->n, s);
 }
 
@@ -165,6 +167,5 @@ rlx_status cu_product_launch(cu_device *d, const cu_product *p, CUstream stream)
   if (!s) return RLX_OK;
   const CUresult lost = d->f->CtxSynchronize(); /* tells a lost context; it cannot while a stream records */
   if (lost) return cu_fail(d, lost, "a product by cuBLASLt (status %d)", s);
-  return RLX_FAIL(s == CUBLAS_STATUS_ALLOC_FAILED ? RLX_NO_MEMORY : RLX_UNSUPPORTED,
-                  "cuda: a product by cuBLASLt: status %d", s);
+  return RLX_FAIL(status_of(s), "cuda: a product by cuBLASLt: status %d", s);
 }

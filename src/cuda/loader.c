@@ -30,16 +30,10 @@ static const cu_loader no_loader = {
          "to survive: exec, or fork before the first device is opened or listed"};
 static atomic_uint started_by; /* the number of the process that loaded it, plus 1; 0: nobody */
 
-static void *open_first(const char *const *names, size_t n) {
-  void *library = NULL;
-  for (size_t i = 0; i < n && !library; i++) library = rlx_library_open(names[i]);
-  return library;
-}
-
 /* ---- the two libraries ---- */
 
 static bool load_driver(cu_loader *l) {
-  void *library = open_first(drivers, sizeof drivers / sizeof *drivers);
+  void *library = rlx_library_open_first(drivers, sizeof drivers / sizeof *drivers);
   const char *missing = NULL;
   if (!library) {
     snprintf(l->why, sizeof l->why, "no CUDA here: libcuda.so.1, which NVIDIA's driver installs, was not found");
@@ -68,7 +62,7 @@ static bool load_driver(cu_loader *l) {
 
 /* A machine may be without it. */
 static void load_compiler(cu_loader *l) {
-  void *library = open_first(compilers, sizeof compilers / sizeof *compilers);
+  void *library = rlx_library_open_first(compilers, sizeof compilers / sizeof *compilers);
   int major = 0, minor = 0;
   bool all = library != NULL;
 #define NVRTC_FUNCTION(name, args) all = all && rlx_library_find(library, "nvrtc" #name, &l->compiler.name);

@@ -73,6 +73,7 @@ static rlx_status bind_windows(rlx_program *p) {
 
 /* ---- products by a library ---- */
 
+/* The context is current. */
 static rlx_status make_products(rlx_program *p) {
   for (size_t i = 0; i < p->body.dispatches.n; i++) {
     const gpu_bound_dispatch *q = &p->body.dispatches.v[i];
@@ -84,7 +85,6 @@ static rlx_status make_products(rlx_program *p) {
   return RLX_OK;
 }
 
-/* The context is current. */
 static rlx_status make_products_inside(rlx_program *p) {
   RLX_TRY(cu_enter(p->device));
   rlx_status s = make_products(p);

@@ -239,6 +239,26 @@ static void emit_plain(gpu_lowering *l, const gpu_product *p, const product_choi
   gpu_emit(l, &launch);
 }
 
+/* What the kernels on matrix units have in common; `own` has the kernel, its constants and its dynamic memory. */
+static void emit_matrix(gpu_lowering *l, const gpu_product *p, const product_choice *choice, const product_target *to,
+                        const product_rows *rows, const gpu_launch *own) {
+  layout at = layout_of(p, choice, to, rows);
+  gpu_params_matmul8 params = params_of(p, &at, rows);
+  gpu_launch launch = *own;
+  launch.params = &params;
+  launch.params_bytes = sizeof params;
+  launch.groups = at.tiles_m * at.tiles_n * at.batches * choice->splits;
+  launch.group_size = gpu_tile_group(&choice->tile);
+  launch.windows[0] = p->a;
+  launch.windows[1] = p->b;
+  launch.windows[2] = to->extra_window;
+  if (rows) launch.windows[3] = rows->window;
+  launch.windows[4] = gpu_window_if(!at.vec_y, to->y);
+  launch.windows[5] = gpu_window_if(at.vec_y, to->y);
+  launch.cost = (uint64_t)at.batches * p->m * p->n * p->k / 64;
+  gpu_emit(l, &launch);
+}
+
 static const gpu_kernel *coop_kernel(const product_tile *t, rlx_dtype type) {
   if (t->unit == PRODUCT_COOP4) return type == RLX_F16 ? &gpu_kernel_matmul_coop4 : &gpu_kernel_matmul_coop4_bf16;
   return type == RLX_F16 ? &gpu_kernel_matmul_coop2 : &gpu_kernel_matmul_coop2_bf16;
@@ -250,7 +270,6 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choic
   layout at = layout_of(p, choice, to, rows);
   bool even =
     !rows && p->m % gpu_tile_rows(t) == 0 && p->n % gpu_tile_columns(t) == 0 && at.k_part * choice->splits == p->k;
-  gpu_params_matmul8 params = params_of(p, &at, rows);
   gpu_constants_matmul_coop4 c = {.sx = t->across,
                                   .sy = t->down,
                                   .bk = t->depth,
@@ -268,15 +287,8 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choic
                                   .act = (uint32_t)to->act,
                                   .te = (uint32_t)to->extra_type,
                                   .ahead = t->stages > 0};
-  gpu_emit(
-    l, &(gpu_launch){.kernel = coop_kernel(t, p->a_type),
-                     GPU_CONSTANTS(matmul_coop4, c),
-                     GPU_PARAMS(matmul8, params),
-                     .groups = at.tiles_m * at.tiles_n * at.batches * choice->splits,
-                     .group_size = gpu_tile_group(t),
-                     .windows = {p->a, p->b, to->extra_window, rows ? rows->window : (gpu_window){GPU_NONE, 0, 0, 0},
-                                 gpu_window_if(!at.vec_y, to->y), gpu_window_if(at.vec_y, to->y)},
-                     .cost = (uint64_t)at.batches * p->m * p->n * p->k / 64});
+  emit_matrix(l, p, choice, to, rows,
+              &(gpu_launch){.kernel = coop_kernel(t, p->a_type), GPU_CONSTANTS(matmul_coop4, c)});
 }
 
 static const gpu_kernel *wide_kernel(const product_tile *t, rlx_dtype type) {
@@ -288,7 +300,6 @@ static void emit_wide(gpu_lowering *l, const gpu_product *p, const product_choic
                       const product_rows *rows) {
   const product_tile *t = &choice->tile;
   layout at = layout_of(p, choice, to, rows);
-  gpu_params_matmul8 params = params_of(p, &at, rows);
   gpu_constants_matmul_wide256 c = {.trans = p->trans_b,
                                     .vec_y = at.vec_y,
                                     .axes = p->n_axes,
@@ -297,16 +308,9 @@ static void emit_wide(gpu_lowering *l, const gpu_product *p, const product_choic
                                     .extra = to->extra,
                                     .act = (uint32_t)to->act,
                                     .te = (uint32_t)to->extra_type};
-  gpu_emit(
-    l, &(gpu_launch){.kernel = wide_kernel(t, p->a_type),
-                     GPU_CONSTANTS(matmul_wide256, c),
-                     GPU_PARAMS(matmul8, params),
-                     .groups = at.tiles_m * at.tiles_n * at.batches * choice->splits,
-                     .group_size = gpu_tile_group(t),
-                     .dynamic_bytes = wide_bytes(t),
-                     .windows = {p->a, p->b, to->extra_window, rows ? rows->window : (gpu_window){GPU_NONE, 0, 0, 0},
-                                 gpu_window_if(!at.vec_y, to->y), gpu_window_if(at.vec_y, to->y)},
-                     .cost = (uint64_t)at.batches * p->m * p->n * p->k / 64});
+  emit_matrix(l, p, choice, to, rows,
+              &(gpu_launch){
+                .kernel = wide_kernel(t, p->a_type), GPU_CONSTANTS(matmul_wide256, c), .dynamic_bytes = wide_bytes(t)});
 }
 
 static void emit(gpu_lowering *l, const gpu_product *p, const product_choice *choice, const product_target *to,
