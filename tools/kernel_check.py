@@ -77,7 +77,7 @@ FIRST_WITH_MATRICES = 80
 def cuda_options(name, chip):
     """As src/cuda/compile.c has them."""
     constants = {"0": GROUP, **about(name)["constants"]}
-    return ["-w", "--fmad=false", "-DK_ENTER=", f"--gpu-architecture=sm_{chip}", *(f"-DK_C{i}={v}u" for i, v in constants.items())]
+    return ["-w", "--fmad=false", "-DK_ENTER=", "-DK_NEXT=", "-DK_WAIT=", f"--gpu-architecture=sm_{chip}", *(f"-DK_C{i}={v}u" for i, v in constants.items())]
 
 
 def cuda_chips(name):

@@ -76,6 +76,17 @@ RLX_API const char *rlx_conform_result_name(rlx_conform_result r); /* "PASS" */
 /* pattern: ops whose name matches (wildcards * and ?); NULL: all. fn returns true to stop: RLX_CANCELLED. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_conform(rlx_session *s, const char *pattern,
                                               bool (*fn)(void *user, const rlx_conform_row *row), void *user);
+typedef struct rlx_conform_options {
+  size_t struct_bytes;
+  const char *pattern; /* as above */
+  /* rlx_switch: compiles every case with them. RLX_SWITCH_FAST_F16 has a tolerance of its own: where f32 is multiplied
+   * with f16, 2e-3 sqrt(K) per element and 5e-4 of the whole tensor. */
+  uint64_t switches;
+} rlx_conform_options;
+#define RLX_CONFORM_OPTIONS_INIT RLX_SIZED(rlx_conform_options)
+/* options may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_conform_with(rlx_session *s, const rlx_conform_options *options,
+                                                   bool (*fn)(void *user, const rlx_conform_row *row), void *user);
 
 /* ---- Placement: the planner's offset assignment, for any set of values ---------------------------------------- */
 

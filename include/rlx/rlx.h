@@ -1060,7 +1060,7 @@ typedef struct rlx_memory_info {
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory_info *out);
 typedef enum rlx_report_kind {
   RLX_REPORT_PLAN = 0,     /* segments, bounds, each value's steps, offset and bytes; also available as SVG */
-  RLX_REPORT_DISPATCH = 1, /* what runs where, and why */
+  RLX_REPORT_DISPATCH = 1, /* what runs where, and why; on a GPU also the kernels of each step */
   RLX_REPORT_PROFILE = 2,  /* time per node of the profiled runs */
   RLX_REPORT_TRACE = 3     /* the last profiled run as Chrome trace (JSON) */
 } rlx_report_kind;

@@ -5,6 +5,27 @@
 #include "cli/cli.h"
 #include "rlx/experimental.h"
 
+typedef struct request {
+  cli_common common;
+  const char *pattern;
+  uint32_t switches; /* rlx_switch */
+} request;
+
+static const struct {
+  uint32_t bit;
+  const char *option;
+} named[] = {{RLX_SWITCH_EXACT, "exact"}, {RLX_SWITCH_FAST_CONV, "fast-conv"}, {RLX_SWITCH_FAST_F16, "fast-f16"}};
+
+/* Prints the options that were given, with text around and between them; nothing if there are none. */
+static void print_switches(uint32_t switches, const char *before, const char *between, const char *after) {
+  const char *text = before;
+  for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+    if (!(switches & named[i].bit)) continue;
+    printf("%s%s%s", text, named[i].option, after);
+    text = between;
+  }
+}
+
 typedef struct tally {
   const cli_common *common;
   size_t n[4]; /* by result */
@@ -39,7 +60,8 @@ static bool on_row(void *user, const rlx_conform_row *row) {
   return false;
 }
 
-static int conform(const cli_common *common, const char *pattern) {
+static int conform(const request *r) {
+  const cli_common *common = &r->common;
   rlx_session *session;
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &session)) return CLI_FAILED;
@@ -50,14 +72,17 @@ static int conform(const cli_common *common, const char *pattern) {
     cli_json_begin();
     fputs("{\"device\":", stdout);
     cli_print_quoted(info.name);
-    printf(",\"backend\":\"%s\",\"cases\":[", info.backend);
+    printf(",\"backend\":\"%s\",\"options\":[", info.backend);
+    print_switches(r->switches, "\"", ",\"", "\"");
+    fputs("],\"cases\":[", stdout);
   }
-  if (!s) s = rlx_conform(session, pattern, on_row, &t);
+  const rlx_conform_options options = {RLX_CONFORM_OPTIONS_INIT, .pattern = r->pattern, .switches = r->switches};
+  if (!s) s = rlx_conform_with(session, &options, on_row, &t);
   rlx_session_destroy(session);
   if (t.is_terminal) fputs("\r\033[K", stderr);
   size_t all = t.n[0] + t.n[1] + t.n[2] + t.n[3], failed = t.n[RLX_CONFORM_FAIL];
   int code = cli_check(s, "conform", NULL);
-  if (!code && !all) code = cli_fail("conform: no op matches '%s'; 'rlx ops' lists them", pattern);
+  if (!code && !all) code = cli_fail("conform: no op matches '%s'; 'rlx ops' lists them", r->pattern);
   if (!code && failed && common->json) code = cli_fail("conform: %zu of %zu cases are wrong", failed, all);
   if (common->json && is_described) {
     putchar(']');
@@ -65,23 +90,26 @@ static int conform(const cli_common *common, const char *pattern) {
   }
   if (code) return code;
   if (!common->json) {
-    printf("%s: %zu native, %zu with the host's help, %zu unsupported, %zu wrong\n", info.backend, t.n[0], t.n[1],
-           t.n[2], failed);
+    printf("%s", info.backend);
+    print_switches(r->switches, " --", " --", "");
+    printf(": %zu native, %zu with the host's help, %zu unsupported, %zu wrong\n", t.n[0], t.n[1], t.n[2], failed);
     printf("%zu passed, %zu failed, %zu skipped\n", t.n[0] + t.n[1], failed, t.n[2]);
   }
   return failed ? CLI_FAILED : CLI_DONE;
 }
 
 int cli_conform(const cli_command *self, int argc, char **argv) {
-  cli_common common = {0};
+  request r = {0};
   cli_list words = {0};
-  const char *pattern = NULL;
   const cli_option options[] = {
-    {"--op", "PATTERN", "only ops whose name fits (* and ? stand for anything)", CLI_TEXT, &pattern, 0, 0},
+    {"--op", "PATTERN", "only ops whose name fits (* and ? stand for anything)", CLI_TEXT, &r.pattern, 0, 0},
+    CLI_SWITCH_EXACT(r),
+    CLI_SWITCH_FAST_CONV(r),
+    CLI_SWITCH_FAST_F16(r),
   };
   int code;
-  if (cli_parse(self, argc, argv, options, 1, &common, &words, &code))
-    code = words.n ? cli_wrong(self, "expected no words, got '%s'", words.v[0].value) : conform(&common, pattern);
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &words, &code))
+    code = words.n ? cli_wrong(self, "expected no words, got '%s'", words.v[0].value) : conform(&r);
   cli_list_deinit(&words);
   return code;
 }

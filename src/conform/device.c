@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sized.h"
 #include "conform/conform.h"
+#include "ir/switches.h"
 #include "ref/compare.h"
 #include "ref/eval.h"
 #include "runtime/executable.h"
@@ -56,16 +58,18 @@ static const char *why_host(const rlx_executable *e) {
 }
 
 /* Compares the device's value with the reference's. *unsupported: the case was rejected before it ran. */
-static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const rlx_tensor *want, bool exact,
+static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const rlx_tensor *want, uint32_t switches,
                             rlx_conform_row *row, bool *unsupported) {
   rlx_executable *e = NULL;
   rlx_tensor found = {0};
   rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   double error = 0;
   const rlx_node result = b->graph->outputs.v[0].node;
-  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .switches = exact ? RLX_SWITCH_EXACT : 0};
+  const bool exact = switches & RLX_SWITCH_EXACT;
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .switches = switches};
   rlx_tolerance tol =
     exact || !has_blocks(b) ? rlx_tolerance_strict(b->graph, result) : rlx_tolerance_rounded(b->graph, result);
+  if (!exact && (switches & RLX_SWITCH_FAST_F16)) tol = rlx_tolerance_fast_f16(b->graph, tol);
   rlx_status s = rlx_compile(session, b->graph, &options, &e);
   *unsupported = s == RLX_UNSUPPORTED;
   if (!s) s = rlx_executable_memory(e, &memory);
@@ -85,40 +89,55 @@ static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const
 
 /* With weights of a block type two tolerances apply. `exact` keeps the tolerance of the op. The default, which may
  * quantise activations to 8 bits, keeps that of SPEC 8 where the result itself is such a product. */
-static rlx_status check_case(rlx_session *session, const rlx_case_built *b, rlx_conform_row *row, bool *unsupported) {
+static rlx_status check_case(rlx_session *session, const rlx_case_built *b, uint32_t switches, rlx_conform_row *row,
+                             bool *unsupported) {
   rlx_tensor want = {0};
   RLX_TRY(reference(b, &want));
   row->result = RLX_CONFORM_PASS;
-  rlx_status s = check_run(session, b, &want, has_blocks(b), row, unsupported);
+  const uint32_t exact = switches | RLX_SWITCH_EXACT;
+  rlx_status s = check_run(session, b, &want, has_blocks(b) ? exact : switches, row, unsupported);
   rlx_tolerance rounded = rlx_tolerance_rounded(b->graph, b->graph->outputs.v[0].node);
-  if (!s && isinf(rounded.atol) && !isinf(rounded.whole)) s = check_run(session, b, &want, false, row, unsupported);
+  if (!s && switches != exact && isinf(rounded.atol) && !isinf(rounded.whole))
+    s = check_run(session, b, &want, switches, row, unsupported);
   if (s) row->result = *unsupported ? RLX_CONFORM_UNSUPPORTED : RLX_CONFORM_FAIL;
   rlx_tensor_deinit(&want);
   return s;
 }
 
-static rlx_status run_one(rlx_session *session, rlx_op op, const rlx_case *c, rlx_conform_row *row) {
+static rlx_status run_one(rlx_session *session, rlx_op op, const rlx_case *c, uint32_t switches, rlx_conform_row *row) {
   rlx_case_built b;
   bool unsupported = false;
   *row = (rlx_conform_row){.op = rlx_op_table_get(op)->name, .name = c->name, .result = RLX_CONFORM_FAIL, .why = ""};
   RLX_TRY(rlx_case_build(op, c, &b));
-  rlx_status s = check_case(session, &b, row, &unsupported);
+  rlx_status s = check_case(session, &b, switches, row, &unsupported);
   rlx_case_deinit(&b);
   if (s) row->why = rlx_message();
   return RLX_OK;
 }
 
-rlx_status rlx_conform(rlx_session *session, const char *pattern, bool (*fn)(void *user, const rlx_conform_row *row),
-                       void *user) {
+rlx_status rlx_conform_with(rlx_session *session, const rlx_conform_options *options,
+                            bool (*fn)(void *user, const rlx_conform_row *row), void *user) {
+  rlx_conform_options o;
   if (!session || !fn) return RLX_FAIL(RLX_INVALID, "rlx_conform: %s is NULL", session ? "fn" : "the session");
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_conform_options", options, &o), "rlx_conform_with");
+  if (o.switches > UINT32_MAX)
+    return RLX_FAIL(RLX_UNSUPPORTED, "rlx_conform_with: there is no switch above bit 31 yet, got %#llx",
+                    (unsigned long long)o.switches);
+  RLX_TRY(rlx_switches_check((uint32_t)o.switches));
   for (rlx_op op = 1; op < RLX_OP_COUNT; op++) {
     const rlx_case_table *table = rlx_case_table_get(op);
-    if (pattern && fnmatch(pattern, rlx_op_table_get(op)->name, 0) != 0) continue;
+    if (o.pattern && fnmatch(o.pattern, rlx_op_table_get(op)->name, 0) != 0) continue;
     for (size_t i = 0; i < table->n; i++) {
       rlx_conform_row row;
-      RLX_TRY_AT(run_one(session, op, &table->v[i], &row), "case %s/%s", rlx_op_table_get(op)->name, table->v[i].name);
+      RLX_TRY_AT(run_one(session, op, &table->v[i], (uint32_t)o.switches, &row), "case %s/%s",
+                 rlx_op_table_get(op)->name, table->v[i].name);
       if (fn(user, &row)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
     }
   }
   return RLX_OK;
+}
+
+rlx_status rlx_conform(rlx_session *session, const char *pattern, bool (*fn)(void *user, const rlx_conform_row *row),
+                       void *user) {
+  return rlx_conform_with(session, &(rlx_conform_options){RLX_CONFORM_OPTIONS_INIT, .pattern = pattern}, fn, user);
 }

@@ -33,8 +33,8 @@ static void add_option(option_list *l, const char *fmt, ...) {
   l->n++;
 }
 
-static const char wait_first[] =
-  "asm volatile(\"griddepcontrol.wait; griddepcontrol.launch_dependents;\" ::: \"memory\");";
+#define WAIT "asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");"
+#define NEXT "asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");"
 
 /* Products and sums are not fused unless a kernel says fma: some kernels rely on both being rounded. */
 static void list_options(const cu_device *d, const cu_text *t, bool is_portable, option_list *l) {
@@ -42,8 +42,12 @@ static void list_options(const cu_device *d, const cu_text *t, bool is_portable,
   if (is_portable) add_option(l, "--gpu-architecture=compute_75");
   else
     add_option(l, "--gpu-architecture=sm_%d%d%s", d->physical->major, d->physical->minor, d->caps.has_wgmma ? "a" : "");
-  /* A graph may start a kernel while the one that it depends on still runs (record.c): it waits here. */
-  add_option(l, "-DK_ENTER=%s", !is_portable && d->overlaps ? wait_first : "");
+  /* A graph may start a kernel while the one that it depends on still runs (record.c): it lets the next one start as
+   * well, and waits before it reads what those before it write. */
+  const bool overlaps = !is_portable && d->overlaps;
+  add_option(l, "-DK_NEXT=%s", overlaps ? NEXT : "");
+  add_option(l, "-DK_WAIT=%s", overlaps ? WAIT : "");
+  add_option(l, "-DK_ENTER=%s", overlaps ? NEXT WAIT : "");
   add_option(l, "--fmad=false");
   add_option(l, "-w");
   if (t->group_size) add_option(l, "-DK_C0=%uu", (unsigned)t->group_size);

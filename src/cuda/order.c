@@ -8,10 +8,20 @@ static bool is_in(const uint32_t *v, size_t n, uint32_t x) {
   return false;
 }
 
-/* Whether dispatch `number` waits for `earlier` directly. */
+/* Whether dispatch `number` waits for `earlier`, directly or through others; false too if that takes many steps to
+ * find out. */
 static bool waits_for(const cu_order *o, uint32_t number, uint32_t earlier) {
-  const uint32_t first = number ? o->ends.v[number - 1] : 0, end = o->ends.v[number];
-  return end > first && is_in(o->all.v + first, end - first, earlier);
+  enum { MAX_SEEN = 64 };
+  uint32_t seen[MAX_SEEN] = {number}, n = 1;
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t first = seen[i] ? o->ends.v[seen[i] - 1] : 0, end = o->ends.v[seen[i]];
+    for (uint32_t k = first; k < end; k++) {
+      const uint32_t before = o->all.v[k];
+      if (before == earlier) return true;
+      if (before > earlier && n < MAX_SEEN && !is_in(seen, n, before)) seen[n++] = before;
+    }
+  }
+  return false;
 }
 
 static bool collect(cu_order *o, const gpu_access *a, uint32_t n) {

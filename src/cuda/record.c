@@ -15,6 +15,7 @@ typedef struct recorder {
   RLX_ARRAY(CUgraphNode) nodes;
   RLX_ARRAY(bool) is_kernel;      /* by node: one of ours */
   RLX_ARRAY(CUgraphNode) handles; /* of the nodes that the next one waits for */
+  RLX_ARRAY(gpu_access) writes;   /* of all nodes */
   CUstream stream;                /* records what a library submits; created on first use */
 } recorder;
 
@@ -64,11 +65,25 @@ static rlx_status add_product(recorder *r, size_t i) {
   return status;
 }
 
+/* Whether a window that a kernel may read before it waits (EARLY) is written in this graph. */
+static bool reads_early_what_changes(const recorder *r, size_t dispatch) {
+  const cu_dispatch *made = &r->p->dispatches[dispatch];
+  const gpu_bound_dispatch *q = &r->p->body.dispatches.v[dispatch];
+  for (uint32_t w = 0; w < q->kernel->n_windows; w++) {
+    if (!(q->kernel->early >> w & 1) || !q->windows[w].bytes) continue;
+    const gpu_access early = {NULL, made->windows[w], made->windows[w] + q->windows[w].bytes, false};
+    for (size_t i = 0; i < r->writes.n; i++)
+      if (gpu_access_meets(&early, &r->writes.v[i])) return true;
+  }
+  return false;
+}
+
 /* Whether the next kernel may start while the one kernel that it depends on still runs. Both wait for what is before
  * them as the first thing they do (K_ENTER), and a kernel ends only after its own wait, so what it depends on through
  * others has ended too. */
-static bool starts_early(const recorder *r) {
-  return r->p->device->overlaps && r->handles.n == 1 && r->is_kernel.v[r->order.after.v[0]];
+static bool starts_early(const recorder *r, size_t dispatch) {
+  return r->p->device->overlaps && r->handles.n == 1 && r->is_kernel.v[r->order.after.v[0]] &&
+         !reads_early_what_changes(r, dispatch);
 }
 
 static CUresult add_early_edge(recorder *r, const CUgraphNode *to) {
@@ -93,7 +108,7 @@ static rlx_status add_kernel(recorder *r, size_t i) {
                                              .block_z = 1,
                                              .shared_bytes = q->dynamic_bytes,
                                              .params = arguments.v};
-  const bool overlaps = starts_early(r);
+  const bool overlaps = starts_early(r, i);
   CUgraphNode *node = &r->nodes.v[r->nodes.n];
   CUresult s = d->f->GraphAddKernelNode(node, r->graph, r->handles.v, overlaps ? 0 : r->handles.n, &params);
   if (!s && overlaps) s = add_early_edge(r, node);
@@ -102,10 +117,11 @@ static rlx_status add_kernel(recorder *r, size_t i) {
   return RLX_OK;
 }
 
+static uint64_t address(const rlx_bound *b) { return cu_address(b->block) + b->offset; }
+
 static rlx_status add_copy(recorder *r, const gpu_step *step) {
   cu_device *d = r->p->device;
-  const uint64_t from = cu_address(step->from.block) + step->from.offset,
-                 to = cu_address(step->to.block) + step->to.offset;
+  const uint64_t from = address(&step->from), to = address(&step->to);
   const gpu_access accesses[2] = {{NULL, from, from + step->copy_bytes, false},
                                   {NULL, to, to + step->copy_bytes, true}};
   RLX_TRY(order(r, accesses, 2));
@@ -139,8 +155,24 @@ static rlx_status add_steps(recorder *r, size_t first, size_t last) {
   return RLX_OK;
 }
 
+static bool list_writes(recorder *r, size_t first, size_t last) {
+  bool ok = true;
+  for (size_t i = first; i <= last; i++) {
+    const gpu_step *step = &r->p->body.steps[i];
+    for (size_t k = step->first; k < step->first + step->n; k++)
+      for (uint32_t a = 0; a < r->p->dispatches[k].n_accesses; a++)
+        if (r->p->dispatches[k].accesses[a].is_write)
+          ok = ok && rlx_array_push(&r->writes, r->p->dispatches[k].accesses[a]);
+    const uint64_t to = step->copy_bytes ? address(&step->to) : 0;
+    if (step->copy_bytes)
+      ok = ok && rlx_array_push(&r->writes, ((gpu_access){NULL, to, to + step->copy_bytes, true}));
+  }
+  return ok;
+}
+
 static rlx_status make_graph(recorder *r, size_t first, size_t last, CUgraphExec *out) {
   cu_device *d = r->p->device;
+  if (d->overlaps && !list_writes(r, first, last)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: the writes of a graph");
   CUresult s = d->f->GraphCreate(&r->graph, 0);
   if (s) return cu_fail(d, s, "a graph");
   RLX_TRY(add_steps(r, first, last));
@@ -168,6 +200,7 @@ static rlx_status add_part(rlx_program *p, cu_recording *out, size_t first, size
     rlx_array_deinit(&r.nodes);
     rlx_array_deinit(&r.is_kernel);
     rlx_array_deinit(&r.handles);
+    rlx_array_deinit(&r.writes);
     if (s) return s;
   }
   out->parts.v[out->parts.n++] = part;

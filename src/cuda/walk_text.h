@@ -9,7 +9,11 @@
 
 static const char walk_words[] =
   "#undef K_ENTER\n"
+  "#undef K_NEXT\n"
+  "#undef K_WAIT\n"
   "#define K_ENTER\n"
+  "#define K_NEXT\n"
+  "#define K_WAIT\n"
   "#define K_BEGIN(name, ...) \\\n"
   "  static __device__ __forceinline__ void body(const u32 k_wg, __VA_ARGS__, const Params p)\n"
   "#define K_SHARED(I, T, name, N) \\\n"

@@ -135,6 +135,9 @@ struct rlx_backend {
    * be reported as a refusal. */
   rlx_status (*claim)(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out);
   void (*lowering_destroy)(rlx_lowering *l); /* NULL: claims have no lowering */
+  /* Writes what the device runs as part i of a lowering, a kernel or a product of a library, for the dispatch report;
+   * false: it has no more parts. NULL: claims have no lowering. */
+  bool (*lowering_part)(const rlx_lowering *l, size_t i, char *out, size_t bytes);
   /* layout_bytes: the bytes of a weight of this type in a layout; 0 for an unknown layout. repack: converts the weight
    * between the graph's layout and that one, in host memory. May be NULL if claims prefer no layouts. */
   uint64_t (*layout_bytes)(const rlx_device *d, uint32_t layout, const rlx_type *type);

@@ -130,20 +130,30 @@ static bool fits_uuid(const rlx_device_info *info, const char *name) { return sa
 static bool fits_name(const rlx_device_info *info, const char *name) { return same(info->name, name, strlen(name)); }
 static bool fits_part(const rlx_device_info *info, const char *name) { return contains(info->name, name); }
 
+/* WebGPU reports no UUID, so its backend makes one of the name: of version 8, which is the digit at 14. */
+static bool is_made(const char *uuid) { return strlen(uuid) > 14 && uuid[14] == '8'; }
+
+/* Whether a device that a backend describes is one of an earlier backend. */
+static bool is_same(const rlx_device_info *a, const rlx_device_info *b) {
+  if (strcmp(a->uuid, b->uuid) == 0) return true;
+  return is_made(b->uuid) && strcmp(a->backend, b->backend) != 0 && strcmp(a->name, b->name) == 0;
+}
+
 /* Finds the one device whose description matches. Several matches are a failure: the choice is not guessed. A device
- * that several backends have (one UUID) is one device, and the first of them has it. */
+ * that several backends have (one UUID, or one name where a backend has no UUIDs) is one device, and the first of them
+ * has it. */
 static bool by_fit(const rlx_backend_list *all, const char *name, bool (*fits)(const rlx_device_info *, const char *),
                    rlx_device_place *out, rlx_status *status) {
   rlx_device_place place;
-  char first[sizeof((rlx_device_info *)0)->uuid] = "";
+  rlx_device_info first = {RLX_DEVICE_INFO_INIT};
   uint32_t n_fit = 0;
   for (uint32_t number = 0; rlx_device_at(all, number, &place); number++) {
     rlx_device_info info = {RLX_DEVICE_INFO_INIT};
     if (place.backend->describe(place.index, &info) || !fits(&info, name)) continue;
-    if (n_fit && strcmp(first, info.uuid) == 0) continue;
+    if (n_fit && is_same(&first, &info)) continue;
     if (n_fit++ == 0) {
       *out = place;
-      memcpy(first, info.uuid, sizeof first);
+      first = info;
     }
   }
   *status = n_fit > 1 ? not_found(all, name, "several devices have this in their name, so a number or a UUID is needed")

@@ -198,7 +198,7 @@ static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words,
     unsigned char *base = b->block == &table_block ? (unsigned char *)s->lowered->table.v
                           : b->block == &run_block ? (unsigned char *)run_words
                                                    : emu_data(b->block);
-    windows[w] = (emu_window){base + b->offset, (b->bytes + 3) / 4 * 4};
+    windows[w] = (emu_window){.data = base + b->offset, .bytes = (b->bytes + 3) / 4 * 4};
   }
   uint32_t x = d->groups < max_x ? d->groups : max_x;
   emu_launch launch = {d->kernel, d->constants, d->params, windows, x, gpu_ceil_div(d->groups, x), d->group_size};
@@ -250,6 +250,7 @@ const rlx_backend rlx_backend_emu = {
   .close = emu_close,
   .claim = claim,
   .lowering_destroy = gpu_lowering_destroy,
+  .lowering_part = gpu_lowering_part,
   .layout_bytes = gpu_layout_bytes,
   .repack = gpu_repack,
   .block_create = block_create,

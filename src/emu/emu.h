@@ -4,13 +4,16 @@
 #ifndef RLX_EMU_EMU_H
 #define RLX_EMU_EMU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct emu_window {
   unsigned char *data;
   uint64_t bytes; /* rounded up to words by the backend */
+  bool is_early;  /* may be read before ENTER */
 } emu_window;
+static const emu_window emu_nothing = {0};
 
 /* State of the current invocation. Only one group runs at a time in the process: dispatch.c holds a lock. */
 extern uint32_t emu_group_size, emu_lid, emu_wg;

@@ -57,9 +57,20 @@ typedef struct f32x4 {
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) K_FN R n(A a, B b, C c, D d, E e)
 #define KERNEL(n)              \
   static void k_main(void) {   \
+    enum { k_entered = 1 };    \
     if (WG >= p.groups) {      \
       return;                  \
     }
+/* Before ENTER, windows that are not EARLY have no bytes. */
+#define EARLY(i)
+#define KERNEL_EARLY(n)        \
+  static void k_main(void) {   \
+    bool k_entered = false;    \
+    if (WG >= p.groups) {      \
+      return;                  \
+    }
+#define ENTER k_entered = true;
+#define K_SEEN(w) (k_entered || (w).is_early ? &(w) : &emu_nothing)
 #define END }
 
 #define GROUP emu_group_size
@@ -68,7 +79,7 @@ typedef struct f32x4 {
 #define BARRIER emu_barrier()
 #define UNIFORM(shared_value) (shared_value)
 
-#define LD(w, i) emu_load(&(w), (i), #w)
+#define LD(w, i) emu_load(K_SEEN(w), (i), #w)
 #define ST(w, i, v) emu_store(&(w), (i), (v), #w)
 static inline __attribute__((unused)) u32x4 k_load4(const emu_window *w, u32 i, const char *name) {
   return U4(emu_load(w, 4 * i, name), emu_load(w, 4 * i + 1, name), emu_load(w, 4 * i + 2, name),
@@ -80,7 +91,7 @@ static inline __attribute__((unused)) void k_store4(emu_window *w, u32 i, u32x4 
   emu_store(w, 4 * i + 2, v.z, name);
   emu_store(w, 4 * i + 3, v.w, name);
 }
-#define LD4(w, i) k_load4(&(w), (i), #w)
+#define LD4(w, i) k_load4(K_SEEN(w), (i), #w)
 #define ST4(w, i, v) k_store4(&(w), (i), (v), #w)
 static inline __attribute__((unused)) u32 k_atomic_add(emu_window *w, u32 i, u32 v, const char *name) {
   u32 old = emu_load(w, i, name);

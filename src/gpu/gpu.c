@@ -2,13 +2,13 @@
 #include "gpu/gpu.h"
 
 #include <stdio.h>
-
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/mem.h"
 #include "base/status.h"
 #include "device/claims.h"
+#include "gpu/library.h"
 #include "gpu/quant.h"
 
 #define GPU_LOWER(op, function) extern void function(gpu_lowering *l);
@@ -209,6 +209,14 @@ void gpu_lowering_destroy(rlx_lowering *l) {
   rlx_array_deinit(&l->dispatches);
   rlx_array_deinit(&l->table);
   rlx_mem_free(l);
+}
+
+bool gpu_lowering_part(const rlx_lowering *l, size_t i, char *out, size_t bytes) {
+  if (i >= l->dispatches.n) return false;
+  const gpu_dispatch *d = &l->dispatches.v[i];
+  if (gpu_kernel_has_code(d->kernel)) snprintf(out, bytes, "%s", d->kernel->name);
+  else gpu_library_text(d, out, bytes);
+  return true;
 }
 
 /* Moves the dispatches and the table into a heap object owned by the claim. */

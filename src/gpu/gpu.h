@@ -116,9 +116,10 @@ struct rlx_lowering {
 /* The lowering of a step. Fails if its claim has none, or if the step has less work memory than was claimed. */
 rlx_status gpu_lowering_of(const rlx_bound_step *b, const rlx_lowering **out);
 
-/* The backends' claim, lowering_destroy, layout_bytes and repack functions. */
+/* The backends' claim, lowering_destroy, lowering_part, layout_bytes and repack functions. */
 rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out);
 void gpu_lowering_destroy(rlx_lowering *l);
+bool gpu_lowering_part(const rlx_lowering *l, size_t i, char *out, size_t bytes);
 uint64_t gpu_layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type); /* d may be NULL */
 rlx_status gpu_repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
                       void *dst, rlx_pool *pool);

@@ -23,6 +23,7 @@ typedef struct gpu_kernel {
   uint32_t n_constants;  /* ids 1 .. n_constants; the group size, id 0, is not counted */
   uint32_t params_bytes; /* including the number of groups */
   bool walks;            /* VARIANT(walks): CUDA may make it a part of one kernel for many steps (cuda/walk.h) */
+  uint32_t early;        /* bit i: window i may be read while kernels before this one still run (EARLY, ENTER) */
 } gpu_kernel;
 
 #include "gpu/gen/kernels.h"

@@ -26,6 +26,9 @@ typedef struct gpu_params_library {
 
 extern const gpu_kernel gpu_kernel_library;
 
+/* "cublasLt f16" for a dispatch of it: the type of a and b. */
+void gpu_library_text(const gpu_dispatch *d, char *out, size_t bytes);
+
 /* Whether the library is chosen for a product: of f32, f16 or bf16, or of f32 with f16 (matmul_f16.c). */
 bool gpu_product_suits_library(const gpu_lowering *l, const gpu_product *p);
 /* Emits a product that suits it, with a and b of one type. */

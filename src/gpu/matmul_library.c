@@ -4,11 +4,20 @@
  * Not used with `exact`: which algorithm a library chooses, and so the order of its sums, is its own. */
 #include "gpu/library.h"
 
+#include <stdio.h>
+#include <string.h>
+
 const gpu_kernel gpu_kernel_library = {.name = "library_product",
                                        .index = GPU_KERNEL_COUNT, /* no code */
                                        .n_windows = GPU_LIBRARY_WINDOWS,
                                        .writes = 1u << GPU_LIBRARY_Y | 1u << GPU_LIBRARY_WORK,
                                        .params_bytes = sizeof(gpu_params_library)};
+
+void gpu_library_text(const gpu_dispatch *d, char *out, size_t bytes) {
+  gpu_params_library p;
+  memcpy(&p, d->params, sizeof p);
+  snprintf(out, bytes, "cublasLt %s", rlx_dtype_name((rlx_dtype)p.type));
+}
 
 static bool has_units_of_8(const gpu_product *p) { return p->k % 8 == 0 && p->n % 8 == 0; }
 

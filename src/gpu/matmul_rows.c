@@ -26,6 +26,15 @@ static uint32_t parts_of_k(const gpu_tuning *tuned, uint64_t warps, uint64_t wan
   return splits;
 }
 
+/* Vectors of each row of b in flight. All of a short row, if all workgroups then still run at once: more registers are
+ * fewer workgroups on a multiprocessor. */
+static uint32_t vectors_ahead(const gpu_caps *caps, uint32_t per_lane, uint32_t groups) {
+  enum { FEW = 2, ALL = 4 };
+  return per_lane <= FEW ? per_lane + !per_lane
+         : per_lane <= ALL && groups <= caps->units * gpu_tuned(caps)->rows_groups_ahead ? ALL
+                                                                                         : FEW;
+}
+
 typedef struct skinny { /* common to both kernels */
   uint32_t m, batches;
   uint32_t group, team, parts;
@@ -92,8 +101,11 @@ static void skinny_nk(gpu_lowering *l, const gpu_product *p, const gpu_window *u
                              .ty = (uint32_t)f.to.type,
                              .extra = f.to.extra,
                              .act = (uint32_t)f.to.act,
-                             .te = (uint32_t)f.to.extra_type};
-  gpu_launch launch = {GPU_KERNEL(matvec1, params, c), .groups = f.parts * f.batches * f.splits, .group_size = f.group,
+                             .te = (uint32_t)f.to.extra_type,
+                             .ahead = 1};
+  const uint32_t groups = f.parts * f.batches * f.splits;
+  if (f.m == 1) c.ahead = vectors_ahead(l->caps, gpu_ceil_div(f.k_part, f.team * wide), groups);
+  gpu_launch launch = {GPU_KERNEL(matvec1, params, c), .groups = groups, .group_size = f.group,
                        .windows = {gpu_window_if(!vectors, p->a), gpu_window_if(vectors, p->a),
                                    gpu_window_if(!vectors, p->b), gpu_window_if(vectors, p->b),
                                    normed ? p->gamma : gpu_window_if(!vectors, f.up), gpu_window_if(vectors, f.up),

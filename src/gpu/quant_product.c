@@ -75,36 +75,45 @@ static bool takes_matvec(const gpu_lowering *l, const product *p, bool trans_b) 
 
 typedef struct matvec_shape {
   uint32_t mode, rows, cols, lanes, group;
+  uint32_t ahead; /* units of a row in flight */
 } matvec_shape;
 
-/* Whether a large workgroup rounds the row of x once, into shared memory. With weights of 8 bits each subgroup rounds
- * what it needs: the bytes of the weight take longer than that. */
+/* Whether a large workgroup rounds the row of x once, into shared memory. */
 static bool takes_staged(const gpu_lowering *l, const product *p) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  return l->caps->max_group >= tuned->block_staged_group && p->m == 1 && !p->idx &&
-         gpu_in_type(l, p->w)->dtype != RLX_Q8_0 && p->k <= tuned->block_staged_max_k &&
+  return l->caps->max_group >= GROUP && p->m == 1 && !p->idx &&
+         p->k <= tuned->block_staged_max_k &&
          p->k / 16 * 24 + 8 * 1024 <= l->caps->max_shared;
 }
 
-/* The number of rows and lanes whose workgroups take least time, all waves together: instructions of an invocation, as
- * counted in the kernel. */
+/* The units of a row that an invocation has in flight: as many as fit its registers and the row. */
+static uint32_t units_ahead(rlx_dtype t, uint32_t rows, uint32_t steps) {
+  const uint32_t slots = has_high_bits(t) || t == RLX_Q4_K ? 4 : 8;
+  uint32_t ahead = 1;
+  while (ahead < steps && 2 * ahead * rows <= slots) ahead *= 2;
+  return ahead;
+}
+
+/* The number of rows and lanes whose tiles take least time, all of a multiprocessor's together: instructions of an
+ * invocation, as counted in the kernel. A workgroup per multiprocessor takes all its tiles. */
 static void choose_staged(const gpu_lowering *l, const product *p, matvec_shape *s) {
-  enum { FIXED = 120, PER_QUADS = 50, PER_SUM = 12, ACROSS_SUBGROUPS = 40, PER_UNIT = 10, PER_RUN = 10 };
+  enum { PER_TILE = 60, PER_SUM = 12, PER_STEP = 25, PER_UNIT = 15, PER_RUN = 20, PER_PAIR = 75, MAX_LANES = 32 };
   const rlx_dtype t = gpu_in_type(l, p->w)->dtype;
-  const uint32_t elements = unit_elements(t), units = p->k / elements, per_unit = PER_UNIT + elements / 16 * PER_RUN;
-  const uint32_t max_rows = has_high_bits(t) ? 4 : 8;
+  const bool is_paired = t == RLX_Q4_K; /* as in the kernel: two units at once, three vectors */
+  const uint32_t elements = unit_elements(t) * (is_paired ? 2 : 1), units = p->k / elements,
+                 per_unit = is_paired ? PER_PAIR : PER_UNIT + elements / 16 * PER_RUN,
+                 max_rows = has_high_bits(t) ? 2 : 4;
   uint64_t best = UINT64_MAX;
   s->group = gpu_tuned(l->caps)->block_staged_group;
-  for (uint32_t lanes = 16; lanes <= s->group; lanes *= 2)
+  if (s->group > l->caps->max_group) s->group = l->caps->max_group;
+  for (uint32_t lanes = 8; lanes <= MAX_LANES; lanes *= 2)
     for (uint32_t rows = p->v ? 2 : 1; rows <= max_rows; rows *= 2) {
-      const uint32_t columns = s->group / lanes * (p->v ? rows / 2 : rows);
-      const uint64_t waves = gpu_ceil_div(gpu_ceil_div(p->n, columns), l->caps->units),
-                     steps = gpu_ceil_div(units, lanes);
-      const uint64_t time = waves * (FIXED + (uint64_t)gpu_ceil_div(p->k / 4, s->group) * PER_QUADS +
-                                     steps * rows * per_unit + rows * PER_SUM + (lanes > 32 ? ACROSS_SUBGROUPS : 0));
+      const uint32_t columns = s->group / lanes * (p->v ? rows / 2 : rows), steps = gpu_ceil_div(units, lanes);
+      const uint64_t tiles = gpu_ceil_div(gpu_ceil_div(p->n, columns), l->caps->units);
+      const uint64_t time = tiles * (PER_TILE + (uint64_t)steps * (PER_STEP + rows * per_unit) + rows * PER_SUM);
       if (time >= best) continue;
       best = time;
-      s->lanes = lanes, s->rows = rows;
+      s->lanes = lanes, s->rows = rows, s->ahead = units_ahead(t, rows, steps);
     }
 }
 
@@ -132,6 +141,7 @@ static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
   for (s.lanes = 32; s.lanes > 4 && s.lanes / 2 >= units;) s.lanes /= 2;
   uint64_t busy = (uint64_t)l->caps->units * (tuned->block_invocations / (unit_elements(t) > 16 ? 2 : 1));
   while (s.lanes < s.group && s.lanes < units && sets * s.lanes < busy) s.lanes *= 2;
+  s.ahead = s.cols > 1 ? 1 : units_ahead(t, s.rows, gpu_ceil_div(units, s.lanes));
   return s;
 }
 
@@ -174,9 +184,12 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
                                   .extra = p->extra,
                                   .act = (uint32_t)p->act,
                                   .ti = p->idx ? (uint32_t)p->idx->dtype : 0,
-                                  .runs = s.mode == 3 ? p->k / 16 : 1};
+                                  .runs = s.mode == 3 ? p->k / 16 : 1,
+                                  .ahead = s.ahead};
+  uint32_t groups = params.tiles * gpu_ceil_div(p->m, p->idx ? 1 : s.cols);
+  if (s.mode == 3 && groups > l->caps->units) groups = l->caps->units;
   gpu_launch launch = {
-    GPU_KERNEL(quant_matvec, params, c), .groups = params.tiles * gpu_ceil_div(p->m, p->idx ? 1 : s.cols),
+    GPU_KERNEL(quant_matvec, params, c), .groups = groups,
     .group_size = s.group,
     .windows = {w.wide, w.narrow, x, p->extra_window, normed ? p->gamma : p->idx_window, v.wide, v.narrow, p->y},
     .reads_part = p->idx != NULL};

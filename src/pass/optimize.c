@@ -179,13 +179,18 @@ rlx_node rlx_optimized_origin(const rlx_optimized *o, rlx_node source) {
 }
 const rlx_graph *rlx_optimized_load(const rlx_optimized *o) { return o ? o->load : NULL; }
 
+void rlx_optimized_add_report(const rlx_optimized *o, bool json, rlx_str *s) {
+  if (json) rlx_report_json(&o->report, s);
+  else rlx_report_text(&o->report, s);
+}
+
 rlx_status rlx_optimized_report(const rlx_optimized *o, bool json, char **text) {
   if (!text) return RLX_FAIL(RLX_INVALID, "rlx_optimized_report: text is NULL");
   *text = NULL;
   if (!o) return RLX_FAIL(RLX_INVALID, "rlx_optimized_report: the optimised graph is NULL");
   rlx_str s = {0};
-  if (json) rlx_report_json(&o->report, &s);
-  else rlx_report_text(&o->report, &s);
+  rlx_optimized_add_report(o, json, &s);
+  if (json) rlx_str_add(&s, "}\n");
   return rlx_str_take(&s, text);
 }
 

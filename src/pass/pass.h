@@ -8,6 +8,7 @@
 #ifndef RLX_PASS_PASS_H
 #define RLX_PASS_PASS_H
 
+#include "base/str.h"
 #include "ir/graph.h"
 
 typedef struct rlx_report rlx_report; /* report.h */
@@ -53,6 +54,8 @@ rlx_status rlx_optimize_stoppable(const rlx_graph *g, const rlx_optimize_options
 rlx_status rlx_optimize_check(const rlx_optimize_options *options);
 /* The node of the result with the value of a node of the source; 0: fused, folded or removed. */
 rlx_node rlx_optimized_origin(const rlx_optimized *o, rlx_node source);
+/* The dispatch report; JSON without its last '}', so that fields can follow. */
+void rlx_optimized_add_report(const rlx_optimized *o, bool json, rlx_str *s);
 
 /* The state of a traversal that most passes need. */
 typedef struct rlx_walk {

@@ -71,5 +71,5 @@ void rlx_report_json(const rlx_report *r, rlx_str *s) {
     }
     rlx_str_add_char(s, '}');
   }
-  rlx_str_add(s, "]}\n");
+  rlx_str_add_char(s, ']');
 }

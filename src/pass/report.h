@@ -29,6 +29,6 @@ typedef struct rlx_report rlx_report;
 
 void rlx_report_deinit(rlx_report *r);
 void rlx_report_text(const rlx_report *r, rlx_str *s);
-void rlx_report_json(const rlx_report *r, rlx_str *s);
+void rlx_report_json(const rlx_report *r, rlx_str *s); /* without the last '}': the caller may add fields */
 
 #endif

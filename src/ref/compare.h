@@ -19,6 +19,10 @@ rlx_tolerance rlx_tolerance_strict(const rlx_graph *g, rlx_node result);
 /* The same for a device that may quantise activations to 8 bits per block where weights are a block type. */
 rlx_tolerance rlx_tolerance_rounded(const rlx_graph *g, rlx_node result);
 
+/* Widens a tolerance for a device that may round f32 to f16 where it is multiplied with f16 (RLX_SWITCH_FAST_F16): in
+ * products, and in attention with f16 keys and values. */
+rlx_tolerance rlx_tolerance_fast_f16(const rlx_graph *g, rlx_tolerance t);
+
 typedef struct rlx_difference {
   double error; /* the largest error relative to the tolerance: 1 is the limit */
   double worst; /* the largest absolute difference */

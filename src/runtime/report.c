@@ -1,6 +1,11 @@
 /* Reports about an executable. The text comes from the modules plan, pass and profile. */
+#include <string.h>
+
 #include "base/sized.h"
+#include "ir/text.h"
 #include "runtime/executable.h"
+
+enum { PART_BYTES = 96 }; /* of a kernel's name */
 
 static rlx_status check_known(const rlx_executable *e, const char *call) {
   if (e->compiled) return RLX_OK;
@@ -40,11 +45,60 @@ static rlx_status report_plan(const rlx_executable *e, rlx_report_format format,
   return rlx_plan_report(e->compiled->plan, as[format], out);
 }
 
+/* What a device runs for a step; neighbours that are equal are counted: " convert, matmul8 x2". */
+static void add_parts(const rlx_backend *b, const rlx_lowering *l, rlx_str *out) {
+  char part[PART_BYTES], next[PART_BYTES];
+  bool has_next = b->lowering_part(l, 0, part, sizeof part);
+  if (!has_next) rlx_str_add(out, " nothing");
+  for (size_t i = 1, n = 1; has_next; i++, n++) {
+    has_next = b->lowering_part(l, i, next, sizeof next);
+    if (has_next && strcmp(part, next) == 0) continue;
+    rlx_str_add(out, " %s", part);
+    if (n > 1) rlx_str_add(out, " x%zu", n);
+    if (has_next) rlx_str_add_char(out, ',');
+    memcpy(part, next, sizeof part);
+    n = 0;
+  }
+}
+
+static void add_parts_json(const rlx_backend *b, const rlx_lowering *l, rlx_str *out) {
+  char part[PART_BYTES];
+  rlx_str_add(out, ",\"kernels\":[");
+  for (size_t i = 0; b->lowering_part(l, i, part, sizeof part); i++) rlx_str_add(out, "%s\"%s\"", i ? "," : "", part);
+  rlx_str_add_char(out, ']');
+}
+
+static void add_step(const rlx_compiled *c, size_t i, bool json, bool is_first, rlx_str *out) {
+  const rlx_step *step = &c->plan->steps[i];
+  const rlx_node_rec *n = rlx_graph_at(c->graph, step->node);
+  const rlx_lowering *l = c->step_claims[i] ? c->step_claims[i]->lowering : NULL;
+  const bool copies = step->kind == RLX_STEP_COPY;
+  if (json)
+    rlx_str_add(out, "%s\n{\"step\":%zu,\"node\":%u,\"op\":\"%s\",\"type\":\"", is_first ? "" : ",", i,
+                (unsigned)step->node, rlx_op_table_get(n->op)->name);
+  else rlx_str_add(out, "step %-4zu %%%u = %s : ", i, (unsigned)step->node, rlx_op_table_get(n->op)->name);
+  rlx_text_type(out, c->graph, &n->type);
+  rlx_str_add(out, json ? "\"" : " ->");
+  if (!l) rlx_str_add(out, json ? ",\"how\":\"%s\"" : " %s", copies ? "copy" : "host");
+  else if (json) add_parts_json(c->device->backend, l, out);
+  else add_parts(c->device->backend, l, out);
+  rlx_str_add_char(out, json ? '}' : '\n');
+}
+
+/* The steps of the plan and the kernels of each, if the device is one whose claims have lowerings. Their nodes are
+ * those of the compiled graph; the rows above are of the graph before it was rewritten. */
+static void add_steps(const rlx_compiled *c, bool json, rlx_str *out) {
+  if (!c->device->backend->lowering_part) return;
+  if (json) rlx_str_add(out, ",\"steps\":[");
+  for (size_t i = 0; i < c->plan->n_steps; i++) add_step(c, i, json, i == 0, out);
+  if (json) rlx_str_add_char(out, ']');
+}
+
 static rlx_status report_dispatch(const rlx_executable *e, rlx_report_format format, rlx_str *out) {
-  char *text;
-  RLX_TRY(rlx_optimized_report(e->compiled->optimized, format == RLX_JSON, &text));
-  rlx_str_add(out, "%s", text);
-  rlx_free(text);
+  const bool json = format == RLX_JSON;
+  rlx_optimized_add_report(e->compiled->optimized, json, out);
+  add_steps(e->compiled, json, out);
+  if (json) rlx_str_add(out, "}\n");
   return RLX_OK;
 }
 

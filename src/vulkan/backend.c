@@ -27,6 +27,7 @@ const rlx_backend rlx_backend_vulkan = {
   .close = vk_device_close,
   .claim = claim,
   .lowering_destroy = gpu_lowering_destroy,
+  .lowering_part = gpu_lowering_part,
   .layout_bytes = gpu_layout_bytes,
   .repack = gpu_repack,
   .block_create = vk_block_create,

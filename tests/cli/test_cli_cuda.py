@@ -54,7 +54,7 @@ def the_device_is_listed_and_is_the_default():
     for device in ([], ["--device", "cuda"], ["--device", found[0]["uuid"]], ["--device", "cuda:submit=1"]):
         result = rlx_json("run", "g.rlx", *given, *device, env=environment())
         close(result["outputs"][0]["values"], LINEAR_RESULT, f"on {device}")
-    fails("run", "g.rlx", *given, "--device", "cuda:fast", says=["expected block=N, window=N, submit=N, walk=N, library=N, early=N or ptx", "got 'fast'"],
+    fails("run", "g.rlx", *given, "--device", "cuda:fast", says=["expected block=N, window=N, submit=N, walk=N, library=N, late or ptx", "got 'fast'"],
           lines=1, env=environment())
 
 
@@ -100,6 +100,12 @@ def what_takes_a_device():
     for device in ("cuda", "cuda:ptx"):
         conform = rlx_json("conform", "--op", "softmax", "--device", device, env=env)
         equal({c["result"] for c in conform["cases"]} - {"PASS", "HOST"}, set(), f"results on {device}")
+    # Under the tolerance of each option, which the table names. The cases are too small for what --fast-f16 changes.
+    for options in ([], ["--fast-f16"], ["--exact"], ["--exact", "--fast-f16"]):
+        conform = rlx_json("conform", "--op", "*matmul*", *options, "--device", "cuda:library=1", env=env)
+        equal(conform["options"], [o[2:] for o in options], "options")
+        equal({c["result"] for c in conform["cases"]} - {"PASS", "HOST"}, set(), f"results with {options}")
+    check("cuda --fast-f16: " in rlx("conform", "--op", "gelu", "--fast-f16", "--device", "cuda", env=env, expect=0).out, "the option")
 
 
 # ---- NVIDIA's own compiler, without a GPU ----

@@ -1,5 +1,6 @@
 /* Conformance of the reference: every case of every op against its golden. Also checks that each op has enough cases.
  * With an op's name as argument only its cases run; RLX_COVERAGE=FILE writes the table of docs/coverage.md. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,29 @@ TEST(tolerance_of_products) {
   CHECK(rule_of("a: f32[3,64]; w: q8_0[5,64]", "matmul(%a, %w) {trans_b=true}", true).whole == 1e-2);
   CHECK(rule_of("x: f32[3,64]; g: q8_0[5,64]; u: q8_0[5,64]", "fused_gate_up(%x, %g, %u) {trans_b=true}", true).whole ==
         2e-2);
+}
+
+/* --fast-f16 widens the tolerance where f32 meets f16 and what follows takes it along; elsewhere it stays. */
+TEST(tolerance_of_fast_f16) {
+  static const struct {
+    const char *inputs, *expr;
+    double rtol, whole;
+  } cases[] = {
+    {"a: f32[3,64]; w: f16[5,64]", "matmul(%a, %w) {trans_b=true}", 1.6e-2, 5e-4},
+    {"a: f32[3,64]; w: f16[5,64]", "%y = matmul(%a, %w) {trans_b=true}; tanh(%y)", 1.6e-2, 5e-4},
+    {"x: f32[3,64]; g: f16[5,64]; u: f16[5,64]", "fused_gate_up(%x, %g, %u) {trans_b=true}", 1.6e-2, 1e-3},
+    {"q: f32[1,2,4,8]; k: f16[1,7,2,8]; v: f16[1,7,2,8]", "attention(%q, %k, %v)", 2e-3, 5e-4},
+    {"a: f32[3,64]; w: f32[5,64]", "matmul(%a, %w) {trans_b=true}", 8e-4, 1e-5},
+    {"a: f32[3,64]; w: bf16[5,64]", "matmul(%a, %w) {trans_b=true}", 8e-4, 1e-5},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    rlx_graph *g;
+    CHECK_OK(rlx_case_graph(&(rlx_case){"rule", cases[i].inputs, cases[i].expr}, &g));
+    rlx_tolerance t = rlx_tolerance_fast_f16(g, rlx_tolerance_of(g, g->outputs.v[0].node));
+    if (fabs(t.rtol / cases[i].rtol - 1) > 1e-6 || fabs(t.whole / cases[i].whole - 1) > 1e-6)
+      FAIL("%s: %g and %g", cases[i].expr, t.rtol, t.whole);
+    rlx_graph_destroy(g);
+  }
 }
 
 /* For act(a) b with b about 100: an element with a near 0 may be off by the error of a times 100, but no more. */

@@ -65,7 +65,7 @@ TEST(the_device_is_described) {
   CHECK(!cu_device_of(d)->caps.has_coopmat && !cu_device_of(d)->caps.has_wgmma);
   rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("cuda:fast", &none), RLX_NOT_FOUND,
-              "expected block=N, window=N, submit=N, walk=N, library=N, early=N or ptx, got 'fast'");
+              "expected block=N, window=N, submit=N, walk=N, library=N, late or ptx, got 'fast'");
   CHECK_FAILS(rlx_device_acquire("cuda:block=0", &none), RLX_NOT_FOUND, "got 'block=0'");
 }
 
@@ -331,7 +331,27 @@ TEST(random_graphs_as_one_kernel) {
   CHECK(counts.walks > 0);
 }
 
-TEST(random_graphs_of_early_kernels) { run_random_graphs("cuda:early=1", 60); }
+/* Products whose right side is computed just before them: it must not be read early. The fake driver lets kernels that
+ * start early read the bytes from before their graph. */
+TEST(early_kernels_read_only_what_does_not_change) {
+  rlx_session *s;
+  rlx_graph *g;
+  no_faults();
+  OPEN_SESSION("cuda", 2, &s);
+  CHECK_OK(rlx_graph_create(&g));
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(1, 256));
+  for (int i = 0; i < 4; i++) {
+    rlx_node w = rlx_op_expand(g, rlx_op_relu(g, x), RLX_DIMS(256, 256));
+    x = rlx_op_matmul_t(g, x, rlx_op_sigmoid(g, w));
+  }
+  rlx_graph_add_output(g, "y", x);
+  CHECK_OK(rlx_graph_finish(g));
+  CHECK_OK(run_check(s, g, NULL, 7, 3, false));
+  rlx_graph_destroy(g);
+  rlx_session_destroy(s);
+}
+
+TEST(random_graphs_of_late_kernels) { run_random_graphs("cuda:late", 60); }
 
 TEST(random_graphs_with_a_library) { run_random_graphs("cuda:library=1", 80); }
 
@@ -385,6 +405,34 @@ TEST(large_products_are_the_librarys) {
     CHECK_OK(run_check(s, g, NULL, 5 + i, 3, false));
     CHECK(cuda_fake_get(&after));
     if (after.products == before.products) FAIL("%s: no product by the library", cases[i].expr);
+    rlx_graph_destroy(g);
+    rlx_session_destroy(s);
+  }
+}
+
+/* Which product is the library's, and what runs before and after it, is in the dispatch report. */
+TEST(the_report_names_the_library) {
+  static const struct {
+    const char *device, *inputs, *expr, *text;
+  } cases[] = {
+    {"cuda:library=1", "x: f16[33,64]; w: f16[64,24]", "matmul(%x, %w)", "f16[33,24] -> cublasLt f16\n"},
+    {"cuda:library=1", "x: f32[33,64]; w: f32[64,24]", "fused_matmul_bias_act(%x, %w) {act=silu}",
+     "-> cublasLt f32, matmul_sum\n"},
+    {"cuda:library=1", "x: f32[40,256]; param w: q4_k[128,256]", "matmul(%x, %w) {trans_b=true}", ", cublasLt f16"},
+    {"cuda:ptx", "x: f32[1,64]; w: f32[64,24]", "matmul(%x, %w)", "f32[1,24] -> mat"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    rlx_session *s;
+    rlx_graph *g;
+    rlx_executable *e;
+    char *text;
+    OPEN_SESSION(cases[i].device, 1, &s);
+    CHECK_OK(expr_graph(cases[i].inputs, cases[i].expr, &g));
+    CHECK_OK(rlx_compile(s, g, OPTIONS(.plan_only = true), &e));
+    CHECK_OK(rlx_executable_report(e, RLX_REPORT_DISPATCH, RLX_TEXT, &text));
+    if (!strstr(text, cases[i].text)) FAIL("expected '%s' in:\n%s", cases[i].text, text);
+    rlx_free(text);
+    rlx_executable_destroy(e);
     rlx_graph_destroy(g);
     rlx_session_destroy(s);
   }

@@ -20,6 +20,9 @@ TEST(contract_vulkan_staging) { arena_contract("vulkan:staging"); }
 TEST(contract_vulkan_mapped) { arena_contract("vulkan:mapped"); }
 TEST(contract_vulkan_minimal) { arena_contract("vulkan:minimal,staging"); } /* fences, no optional feature */
 TEST(contract_cuda) { arena_contract("cuda"); } /* of a real driver; test_cuda.c has the fake one */
+TEST(contract_webgpu) { arena_contract("webgpu"); }
+TEST(contract_webgpu_minimal) { arena_contract("webgpu:minimal"); } /* the limits that every browser has */
+TEST(contract_webgpu_split) { arena_contract("webgpu:block=4096"); }
 TEST(contract_vulkan_split) { arena_contract("vulkan:staging,block=4096"); } /* few blocks share memory */
 
 TEST(contract_fake) {

@@ -106,6 +106,7 @@ TEST(cases_on_cpu) { check_cases("cpu"); }
 TEST(cases_on_emu) { check_cases("emu"); }
 TEST(cases_on_cuda) { check_cases("cuda"); }
 TEST(cases_on_vulkan) { check_cases("vulkan"); }
+TEST(cases_on_webgpu) { check_cases("webgpu"); }
 
 static rlx_status work(void *user) {
   rlx_device *d = user;

@@ -45,6 +45,8 @@ SHELF(gpu, {"!Broken", "00000000-0000-0000-0000-000000000000", RLX_DEVICE_DISCRE
       {"GeForce 9 Ti", "00000000-0000-0000-0000-0000000000a4", RLX_DEVICE_DISCRETE});
 SHELF(other, {"GeForce 9", "00000000-0000-0000-0000-0000000000a3", RLX_DEVICE_DISCRETE},
       {"odd: name", "x", RLX_DEVICE_SOFTWARE});
+SHELF(web, {"GeForce 9", "00000000-0000-8000-8000-0000000000b1", RLX_DEVICE_DISCRETE}, /* without UUIDs of its own */
+      {"GeForce 9", "00000000-0000-8000-8000-0000000000b2", RLX_DEVICE_DISCRETE});
 SHELF(host, {"Some CPU", "00000000-0000-0000-0000-0000000000c0", RLX_DEVICE_CPU});
 SHELF(soft, {"Soft", "s", RLX_DEVICE_SOFTWARE});
 SHELF(zero, {"zero", "z", RLX_DEVICE_NULL});
@@ -134,6 +136,11 @@ TEST(names_that_find_nothing) {
   CHECK(p.backend == &gpu && p.index == 3);
   CHECK_OK(rlx_device_find(&LIST(&other, &gpu), "GeForce 9", &p));
   CHECK(p.backend == &other && p.index == 0);
+  CHECK_OK(rlx_device_find(&LIST(&other, &web), "GeForce 9", &p)); /* the same name, and a UUID that is made of it */
+  CHECK(p.backend == &other && p.index == 0);
+  CHECK_OK(rlx_device_find(&LIST(&other, &web), "00000000-0000-8000-8000-0000000000b2", &p));
+  CHECK(p.backend == &web && p.index == 1);
+  CHECK_FAILS(rlx_device_find(&LIST(&web), "GeForce 9", &p), RLX_NOT_FOUND, "several devices");
   CHECK_FAILS(rlx_device_find(&(rlx_backend_list){NULL, 0}, "x", &p), RLX_NOT_FOUND, "no backend was built in");
 }
 

@@ -28,6 +28,7 @@ typedef struct world {
   TEST(name##_on_vulkan) { name##_on("vulkan"); }                         \
   TEST(name##_on_vulkan_staging) { name##_on("vulkan:staging"); }         \
   TEST(name##_on_cuda) { name##_on("cuda"); }                             \
+  TEST(name##_on_webgpu) { name##_on("webgpu"); }                         \
   TEST(name##_on_vulkan_queues) { name##_on("vulkan:staging,queues=4"); } \
   TEST(name##_on_vulkan_minimal) { name##_on("vulkan:minimal,staging"); } \
   static void name##_on(const char *device)

@@ -421,7 +421,7 @@ static void check_report_text(bool json, const char *want) {
   rlx_pass_context ctx = {.supports = lacks_some, .report = &report};
   rlx_status s = legalise(g, &ctx, rlx_rewrite_get, &out);
   rlx_str text = {0};
-  if (!s && json) rlx_report_json(&report, &text);
+  if (!s && json) rlx_report_json(&report, &text), rlx_str_add(&text, "}\n");
   if (!s && !json) rlx_report_text(&report, &text);
   char *taken = NULL;
   if (!s) s = rlx_str_take(&text, &taken);

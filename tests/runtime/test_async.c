@@ -23,6 +23,7 @@
   TEST(name##_on_emu_stream) { name##_on("emu:stream"); }         \
   TEST(name##_on_emu_events) { name##_on("emu:events"); }         \
   TEST(name##_on_cuda) { name##_on("cuda"); }                     \
+  TEST(name##_on_webgpu) { name##_on("webgpu"); }                 \
   TEST(name##_on_vulkan) { name##_on("vulkan"); }                 \
   TEST(name##_on_vulkan_staging) { name##_on("vulkan:staging"); } \
   TEST(name##_on_vulkan_minimal) { name##_on("vulkan:minimal"); } \

@@ -27,6 +27,8 @@ static const char no_fibers[] = "the thread sanitizer does not follow the emulat
   TEST(name##_on_emu_stream) { name##_on("emu:stream"); }                 \
   TEST(name##_on_emu_events) { name##_on("emu:events"); }                 \
   TEST(name##_on_cuda) { name##_on("cuda"); }                             \
+  TEST(name##_on_webgpu) { name##_on("webgpu"); }                         \
+  TEST(name##_on_webgpu_in_parts) { name##_on("webgpu:submit=1"); }       \
   TEST(name##_on_cuda_in_parts) { name##_on("cuda:submit=1"); }           \
   TEST(name##_on_vulkan) { name##_on("vulkan"); }                         \
   TEST(name##_on_vulkan_staging) { name##_on("vulkan:staging"); }         \

@@ -93,6 +93,7 @@ TEST(graphs_on_cpu) { check_device("cpu", 2); }
 TEST(graphs_on_emu) { check_device("emu", 1); }
 TEST(graphs_on_vulkan) { check_device("vulkan", 1); }
 TEST(graphs_on_cuda) { check_device("cuda", 1); }
+TEST(graphs_on_webgpu) { check_device("webgpu", 1); }
 
 /* ---- random graphs ---- */
 
@@ -114,7 +115,8 @@ static bool check_random(rlx_session *s, const char *device, uint64_t seed) {
 static void check_many(const char *device) {
   const char *graphs_text = getenv("RLX_GRAPHS"), *seed_text = getenv("RLX_SEED");
   uint64_t n = graphs_text ? strtoull(graphs_text, NULL, 10) : TEST_IS_SANITIZED ? GRAPHS_SANITIZED : GRAPHS;
-  if ((strcmp(device, "vulkan") == 0 || strcmp(device, "cuda") == 0) && !graphs_text) n = GRAPHS_VULKAN;
+  const bool is_gpu = strcmp(device, "vulkan") == 0 || strcmp(device, "cuda") == 0 || strcmp(device, "webgpu") == 0;
+  if (is_gpu && !graphs_text) n = GRAPHS_VULKAN;
   const char *first_text = seed_text ? seed_text : getenv("RLX_FIRST");
   uint64_t first = first_text ? strtoull(first_text, NULL, 10) : 1;
   rlx_session *s;
@@ -129,6 +131,7 @@ TEST(random_graphs_on_emu) { check_many("emu"); }
 /* Pipelines are slow to create on a software driver: fewer graphs, unless more are requested. */
 TEST(random_graphs_on_vulkan) { check_many("vulkan"); }
 TEST(random_graphs_on_cuda) { check_many("cuda"); }
+TEST(random_graphs_on_webgpu) { check_many("webgpu"); }
 
 /* ---- graphs with exact results, on every device ---- */
 

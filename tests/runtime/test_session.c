@@ -555,6 +555,42 @@ DEVICE_TEST(reports_say_something) {
   rlx_graph_destroy(g);
 }
 
+/* The report names the kernels of a GPU's steps, in order; equal neighbours are counted in the text. A step of the host
+ * says so, and a device without lowerings has no such part. */
+TEST(the_dispatch_report_names_kernels) {
+  static const struct {
+    const char *device, *text, *json;
+  } cases[] = {
+    {"emu", "= matmul : f32[4,3] -> mat", "\"op\":\"matmul\",\"type\":\"f32[4,3]\",\"kernels\":[\"mat"},
+    {"emu", "= dense_solve : f32[4,3] -> host", "\"op\":\"dense_solve\",\"type\":\"f32[4,3]\",\"how\":\"host\""},
+  };
+  rlx_session *s;
+  rlx_graph *g;
+  rlx_executable *e;
+  char *text;
+  CHECK_OK(expr_graph("x: f32[4,4]; y: f32[4,3]", "%a = matmul(%x, %y); dense_solve(%x, %a)", &g));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    OPEN_SESSION(cases[i].device, 1, &s);
+    CHECK_OK(rlx_compile(s, g, OPTIONS(.plan_only = true), &e));
+    CHECK_OK(rlx_executable_report(e, RLX_REPORT_DISPATCH, RLX_TEXT, &text));
+    if (!strstr(text, cases[i].text)) FAIL("expected %s in:\n%s", cases[i].text, text);
+    rlx_free(text);
+    CHECK_OK(rlx_executable_report(e, RLX_REPORT_DISPATCH, RLX_JSON, &text));
+    if (!strstr(text, cases[i].json)) FAIL("expected %s in:\n%s", cases[i].json, text);
+    rlx_free(text);
+    rlx_executable_destroy(e);
+    rlx_session_destroy(s);
+  }
+  OPEN_SESSION("cpu", 1, &s);
+  CHECK_OK(rlx_compile(s, g, OPTIONS(.plan_only = true), &e));
+  CHECK_OK(rlx_executable_report(e, RLX_REPORT_DISPATCH, RLX_JSON, &text));
+  CHECK(!strstr(text, "steps"));
+  rlx_free(text);
+  rlx_executable_destroy(e);
+  rlx_session_destroy(s);
+  rlx_graph_destroy(g);
+}
+
 TEST(a_forbidden_host_is_reported_with_all_nodes) {
   rlx_session *s;
   rlx_graph *g;

@@ -99,6 +99,7 @@ TEST(all_comes_back_on_the_null_device) { check_device("null", 0); }
 TEST(all_comes_back_on_emu) { check_device("emu", 0); }
 TEST(all_comes_back_on_vulkan) { check_device("vulkan", 4); }
 TEST(all_comes_back_on_cuda) { check_device("cuda", 4); }
+TEST(all_comes_back_on_webgpu) { check_device("webgpu", 4); }
 
 /* ---- two sessions ---- */
 

@@ -130,6 +130,8 @@ static rlx_status convolve(const rlx_op_conv_desc *d) {
   return status;
 }
 
+static bool see_row(void *user, const rlx_conform_row *row) { return (void)user, (void)row, false; }
+
 int main(void) {
   rlx_graph *g = a_graph();
   rlx_session *s;
@@ -169,6 +171,8 @@ int main(void) {
   rlx_place_result placed = {RLX_PLACE_RESULT_INIT};
   TAKES(rlx_place_options, WITH(RLX_PLACE_OPTIONS_INIT, .align = 32), rlx_place(items, 2, in, offsets, &placed));
   TAKES(rlx_op_conv_desc, WITH(RLX_OP_CONV_DESC_INIT, .stride = RLX_DIMS(2, 2)), convolve(in));
+
+  TAKES(rlx_conform_options, WITH(RLX_CONFORM_OPTIONS_INIT, .pattern = "relu"), rlx_conform_with(s, in, see_row, NULL));
 
   rlx_executable_destroy(e);
   rlx_session_destroy(s);

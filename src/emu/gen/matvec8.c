@@ -20,6 +20,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   EXTRA = constants[10];
   ACT = constants[11];
   TE = constants[12];
+  AHEAD = constants[13];
   x = windows[0];
   x4 = windows[1];
   w = windows[2];
@@ -28,6 +29,8 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   up4 = windows[5];
   extra = windows[6];
   y = windows[7];
+  w4.is_early = true;
+  up4.is_early = true;
 }
 static void k_group(void) {
   red = emu_shared(sizeof *red * (2u * GROUP));

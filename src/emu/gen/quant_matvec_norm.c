@@ -18,6 +18,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   ACT = constants[8];
   TI = constants[9];
   RUNS = constants[10];
+  AHEAD = constants[11];
   w4 = windows[0];
   wb = windows[1];
   x = windows[2];
@@ -26,6 +27,10 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   v4 = windows[5];
   vb = windows[6];
   y = windows[7];
+  w4.is_early = true;
+  wb.is_early = true;
+  v4.is_early = true;
+  vb.is_early = true;
 }
 static void k_group(void) {
   red = emu_shared(sizeof *red * (RED));

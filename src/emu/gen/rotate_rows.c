@@ -27,6 +27,9 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   y = windows[5];
   gamma = windows[6];
   places = windows[7];
+  factors.is_early = true;
+  turns.is_early = true;
+  gamma.is_early = true;
 }
 static void k_group(void) {
   red = emu_shared(sizeof *red * (2u * GROUP));

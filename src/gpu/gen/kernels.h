@@ -288,7 +288,7 @@ typedef gpu_constants_matmul_wide128 gpu_constants_matmul_wide256_bf16;
 extern const struct gpu_kernel gpu_kernel_matmul_wide256_bf16;
 
 typedef struct gpu_params_matvec1 { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; float eps; } gpu_params_matvec1;
-typedef struct gpu_constants_matvec1 { uint32_t team; uint32_t mr; uint32_t tx; uint32_t tw; uint32_t vec; uint32_t dual; uint32_t indexed; uint32_t ti; uint32_t axes; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; } gpu_constants_matvec1;
+typedef struct gpu_constants_matvec1 { uint32_t team; uint32_t mr; uint32_t tx; uint32_t tw; uint32_t vec; uint32_t dual; uint32_t indexed; uint32_t ti; uint32_t axes; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; uint32_t ahead; } gpu_constants_matvec1;
 extern const struct gpu_kernel gpu_kernel_matvec1;
 
 typedef struct gpu_params_matvec1_norm { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; float eps; } gpu_params_matvec1_norm;
@@ -378,7 +378,7 @@ typedef struct gpu_constants_quant_f16 { uint32_t rest; uint32_t eights; uint32_
 extern const struct gpu_kernel gpu_kernel_quant_f16;
 
 typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; float eps; } gpu_params_quant_matvec;
-typedef struct gpu_constants_quant_matvec { uint32_t t; uint32_t rows; uint32_t cols; uint32_t lanes; uint32_t red; uint32_t mode; uint32_t dual; uint32_t extra; uint32_t act; uint32_t ti; uint32_t runs; } gpu_constants_quant_matvec;
+typedef struct gpu_constants_quant_matvec { uint32_t t; uint32_t rows; uint32_t cols; uint32_t lanes; uint32_t red; uint32_t mode; uint32_t dual; uint32_t extra; uint32_t act; uint32_t ti; uint32_t runs; uint32_t ahead; } gpu_constants_quant_matvec;
 extern const struct gpu_kernel gpu_kernel_quant_matvec;
 
 typedef struct gpu_params_quant_matvec_norm { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; float eps; } gpu_params_quant_matvec_norm;

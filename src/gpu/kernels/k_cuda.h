@@ -3,7 +3,8 @@
  *
  * K_BEGIN, K_SHARED, K_LID, K_WG and K_BARRIER stay in the text as they are. tools/kernels puts their usual meaning,
  * one kernel per launch, in front of it, unless they are defined already: src/cuda/walk.c makes one kernel of many
- * texts. K_ENTER is defined by the compiler's options: the first thing that a kernel does (src/cuda/compile.c). */
+ * texts. K_ENTER, K_NEXT and K_WAIT are defined by the compiler's options (src/cuda/compile.c): a kernel that started early
+ * waits, and lets the next one start. */
 typedef float f32;
 typedef unsigned int u32;
 typedef int i32;
@@ -53,6 +54,10 @@ typedef float4 f32x4;
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) K_DEVICE R n(A a, B b, C c, D d, E e)
 #define KERNEL(n) K_BEGIN(n, K_WINDOWS) { K_ENTER \
   if (WG >= p.groups) { return; }
+#define EARLY(i)
+#define KERNEL_EARLY(n) K_BEGIN(n, K_WINDOWS) { K_NEXT \
+  if (WG >= p.groups) { return; }
+#define ENTER K_WAIT
 #define END }
 
 #define GROUP ((u32)K_C0)

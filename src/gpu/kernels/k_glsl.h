@@ -38,6 +38,9 @@
 #define FN4(R, n, A, a, B, b, C, c, D, d) R n(K_IN A a, K_IN B b, K_IN C c, K_IN D d)
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) R n(K_IN A a, K_IN B b, K_IN C c, K_IN D d, K_IN E e)
 #define KERNEL(n) void main() { if (WG >= p.groups) { return; }
+#define EARLY(i)
+#define KERNEL_EARLY(n) KERNEL(n)
+#define ENTER
 #define END }
 
 #define GROUP gl_WorkGroupSize.x

@@ -31,6 +31,9 @@
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) fn n(a : A, b : B, c : C, d : D, e : E) -> R
 #define KERNEL(n) @compute @workgroup_size(GROUP) fn n(@builtin(local_invocation_id) k_lid : vec3<u32>, \
   @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if (WG >= p.groups) { return; }
+#define EARLY(i)
+#define KERNEL_EARLY(n) KERNEL(n)
+#define ENTER
 #define END }
 
 #define LID k_lid.x

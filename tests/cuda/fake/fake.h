@@ -186,6 +186,11 @@ CUresult fake_submit(CUstream handle, uint64_t *counter, fake_context **c, fake_
 /* Executes. Not 0: the error that the context is lost with, with a text. */
 CUresult fake_execute_copy(fake_context *c, const fake_copied *copy, char text[256]);
 CUresult fake_execute_product(fake_context *c, const fake_product *p, char text[256]);
+/* What kernels that start early may read before they wait (gpu_kernel.early): they get the bytes of the moment when their
+ * graph started. `keep` copies the memory that a launch may read so; while `use` is on, launches read the copies. */
+void fake_early_keep(fake_context *c, const fake_launch *l);
+void fake_early_use(bool use);
+void fake_early_free(void);
 CUresult fake_execute_launch(fake_context *c, const fake_launch *l, char text[256]);
 CUresult fake_execute_graph(fake_context *c, const fake_exec *e, char text[256]);
 

@@ -10,7 +10,7 @@
 
 typedef struct node {
   uint64_t id; /* the handle: rising over all graphs */
-  bool is_copy;
+  bool is_copy, is_early; /* early: it may begin before the nodes before it have ended */
   fake_launch launch;
   fake_copied copy;
   size_t *after, n_after; /* indices of nodes before this one */
@@ -137,7 +137,8 @@ CUresult fake_GraphAddKernelNode(CUgraphNode *out, CUgraph handle, const CUgraph
   return fake_unlock(r);
 }
 
-/* An edge of any kind is one that is waited for: kernels that may start early wait themselves. */
+/* An edge of any kind is one that is waited for: kernels that may start early wait themselves, but for what they read
+ * before that. */
 FAKE_EXPORT CUresult cuGraphAddDependencies_v2(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
                                                const CUgraphEdgeData *data, size_t n);
 FAKE_EXPORT CUresult cuGraphAddDependencies_v2(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
@@ -159,6 +160,7 @@ FAKE_EXPORT CUresult cuGraphAddDependencies_v2(CUgraph handle, const CUgraphNode
     if (!list) abort();
     list[later->n_after++] = a;
     later->after = list;
+    later->is_early = true;
   }
   return fake_unlock(r);
 }
@@ -315,7 +317,11 @@ CUresult fake_GraphLaunch(CUgraphExec handle, CUstream stream) {
 /* ---- execution ---- */
 
 static CUresult execute_node(fake_context *c, const node *n, char text[256]) {
-  return n->is_copy ? fake_execute_copy(c, &n->copy, text) : fake_execute_launch(c, &n->launch, text);
+  if (n->is_copy) return fake_execute_copy(c, &n->copy, text);
+  fake_early_use(n->is_early);
+  CUresult r = fake_execute_launch(c, &n->launch, text);
+  fake_early_use(false);
+  return r;
 }
 
 CUresult fake_execute_graph(fake_context *c, const fake_exec *e, char text[256]) {
@@ -325,6 +331,7 @@ CUresult fake_execute_graph(fake_context *c, const fake_exec *e, char text[256])
   size_t *begin = fake_new((n + 2) * sizeof *begin), *waits = fake_new(n * sizeof *waits);
   size_t *ready = fake_new(n * sizeof *ready);
   for (size_t i = 0; i < n; i++) {
+    if (v[i].is_early) fake_early_keep(c, &v[i].launch);
     waits[i] = v[i].n_after;
     if (!waits[i]) ready[n_ready++] = i;
     for (size_t k = 0; k < v[i].n_after; k++, n_edges++) begin[v[i].after[k] + 2]++;
@@ -341,6 +348,7 @@ CUresult fake_execute_graph(fake_context *c, const fake_exec *e, char text[256])
     for (size_t k = begin[i]; k < begin[i + 1]; k++)
       if (--waits[next[k]] == 0) ready[n_ready++] = next[k];
   }
+  fake_early_free();
   free(begin);
   free(waits);
   free(ready);

@@ -219,6 +219,44 @@ CUresult fake_launch_read(const fake_context *c, const CUDA_KERNEL_NODE_PARAMS_v
   return CUDA_SUCCESS;
 }
 
+/* ---- early windows ---- */
+
+typedef struct early {
+  struct early *next;
+  uint64_t address;
+  unsigned char *bytes;
+} early;
+static early *kept;
+static bool uses_kept;
+
+static early *find_kept(const fake_memory *at) {
+  for (early *e = kept; e; e = e->next)
+    if (e->address == at->address) return e;
+  return NULL;
+}
+
+void fake_early_keep(fake_context *c, const fake_launch *l) {
+  const fake_module *m = fake_handle_find(FAKE_FUNCTION, l->function);
+  for (uint32_t i = 0; m && m->kernel && i < m->kernel->n_windows; i++) {
+    const fake_memory *at = m->kernel->early >> i & 1 && l->windows[i] ? fake_memory_at(c, l->windows[i]) : NULL;
+    if (!at || find_kept(at)) continue;
+    early *e = fake_new(sizeof *e);
+    *e = (early){kept, at->address, fake_copy(at->host, at->bytes)};
+    kept = e;
+  }
+}
+
+void fake_early_use(bool use) { uses_kept = use; }
+
+void fake_early_free(void) {
+  for (early *e = kept, *next; e; e = next) {
+    next = e->next;
+    free(e->bytes);
+    free(e);
+  }
+  kept = NULL;
+}
+
 static CUresult execute_kernel(fake_context *c, const fake_image *image, const fake_launch *l, char text[256]) {
   const gpu_kernel *kernel = fake_kernel(image->kernel);
   emu_window windows[GPU_MAX_WINDOWS] = {{0}};
@@ -231,7 +269,8 @@ static CUresult execute_kernel(fake_context *c, const fake_image *image, const f
       return CUDA_ERROR_MISALIGNED_ADDRESS;
     }
     uint64_t offset = l->windows[i] - at->address;
-    windows[i] = (emu_window){at->host + offset, (at->bytes - offset) / 4 * 4};
+    const early *e = uses_kept && kernel->early >> i & 1 ? find_kept(at) : NULL;
+    windows[i] = (emu_window){.data = (e ? e->bytes : at->host) + offset, .bytes = (at->bytes - offset) / 4 * 4};
   }
   emu_launch launch = {kernel, image->constants, l->params, windows, l->grid_x, l->grid_y, l->block_x};
   return emu_dispatch(&launch, text) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;

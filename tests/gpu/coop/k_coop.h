@@ -147,6 +147,9 @@ static inline u32 COUNT_ONES(u32 u) { return (u32)__builtin_popcount(u); }
 #define KERNEL(n)             \
   static void kernel_main() { \
     if (WG >= p.groups) return;
+#define EARLY(i)
+#define KERNEL_EARLY(n) KERNEL(n)
+#define ENTER
 #define END }
 
 template <class T> struct window {

@@ -1,0 +1,37 @@
+/* Finds a WebGPU library, starts it and lists its adapters.
+ *
+ * This happens once, on first use, and lasts until the process ends; none of it is on the heap. On a machine without
+ * the library there are no devices, and `why` is the reason. */
+#ifndef RLX_WEBGPU_LOADER_H
+#define RLX_WEBGPU_LOADER_H
+
+#include "gpu/gpu.h"
+#include "webgpu/api.h"
+
+enum { WG_MAX_DEVICES = 16 };
+
+typedef struct wg_physical {
+  WGPUAdapter handle;
+  char name[128], uuid[40], driver[128];
+  rlx_device_kind kind;
+  uint32_t rank;     /* lower is better */
+  WGPULimits limits; /* what the adapter offers; a device is opened with all of it */
+  gpu_caps caps;
+  uint64_t max_block_bytes, view_align;
+} wg_physical;
+
+typedef struct wg_loader {
+  wg_api api;
+  WGPUInstance instance;
+  uint32_t version; /* of wgpu-native: 29 in the highest byte */
+  wg_physical devices[WG_MAX_DEVICES];
+  uint32_t n_devices;
+  char why[256]; /* if there are no devices: the reason */
+} wg_loader;
+
+/* Never NULL. Any thread may call it. */
+const wg_loader *wg_loader_get(void);
+/* Fills all of *out from the adapter and these capabilities. */
+void wg_physical_describe(const wg_physical *p, const gpu_caps *caps, rlx_device_info *out);
+
+#endif

@@ -1,0 +1,138 @@
+/* Makes compute pipelines of WGSL texts. Specialisation constants are the texts' overrides, set by number.
+ *
+ * Group 0 of a pipeline has the windows, all of them read and written: WebGPU counts the use of a buffer as a whole,
+ * and the windows of a dispatch may be of one. Group 1 has the parameters, with an offset that is set with each
+ * dispatch. */
+#include <stdio.h>
+
+#include "webgpu/wg.h"
+
+typedef struct wg_pipeline {
+  gpu_pipeline base;
+  WGPUComputePipeline handle;
+  wg_guard failed; /* why it was not made */
+} wg_pipeline;
+
+WGPUComputePipeline wg_pipeline_handle(const gpu_pipeline *p) { return ((const wg_pipeline *)p)->handle; }
+
+/* ---- layouts ---- */
+
+static WGPUBindGroupLayout make_group(const wg_device *d, uint32_t n, uint32_t type) {
+  WGPUBindGroupLayoutEntry entries[GPU_MAX_WINDOWS] = {{0}};
+  for (uint32_t i = 0; i < n; i++) {
+    entries[i].binding = i;
+    entries[i].visibility = WGPU_STAGE_COMPUTE;
+    entries[i].buffer = (WGPUBufferBindingLayout){.type = type, .is_dynamic = type == WGPU_BINDING_UNIFORM};
+  }
+  return d->f->DeviceCreateBindGroupLayout(d->handle, &(WGPUBindGroupLayoutDescriptor){.n = n, .entries = entries});
+}
+
+rlx_status wg_layouts_create(wg_device *d) {
+  wg_guard g;
+  wg_guard_begin(&g);
+  d->params_group = make_group(d, 1, WGPU_BINDING_UNIFORM);
+  for (uint32_t n = 1; n <= GPU_MAX_WINDOWS; n++) {
+    d->window_groups[n] = make_group(d, n, WGPU_BINDING_STORAGE);
+    const WGPUBindGroupLayout groups[] = {d->window_groups[n], d->params_group};
+    d->layouts[n] =
+      d->f->DeviceCreatePipelineLayout(d->handle, &(WGPUPipelineLayoutDescriptor){.n = 2, .groups = groups});
+  }
+  return wg_guard_end(d, &g, "layouts of bindings");
+}
+
+void wg_layouts_destroy(wg_device *d) {
+  for (uint32_t n = 1; n <= GPU_MAX_WINDOWS; n++) {
+    if (d->layouts[n]) d->f->PipelineLayoutRelease(d->layouts[n]);
+    if (d->window_groups[n]) d->f->BindGroupLayoutRelease(d->window_groups[n]);
+  }
+  if (d->params_group) d->f->BindGroupLayoutRelease(d->params_group);
+}
+
+/* ---- pipelines ---- */
+
+typedef struct source {
+  const char *text, *entry;
+  size_t bytes;
+  uint32_t n_windows, n_constants;
+  const WGPUConstantEntry *constants;
+} source;
+
+/* Kernels check their indices themselves (kernels.md), as for the other GPUs, so a library that can leave its own
+ * checks out does. */
+static WGPUShaderModule make_module(const wg_device *d, const source *s) {
+  WGPUShaderSourceWGSL code = {.chain = {.type = WGPU_TYPE_SHADER_SOURCE_WGSL}, .code = {s->text, s->bytes}};
+  const WGPUShaderModuleDescriptor info = {.chain = &code.chain, .label = wg_text(s->entry)};
+  return d->f->DeviceCreateShaderModuleTrusted ? d->f->DeviceCreateShaderModuleTrusted(d->handle, &info, 0)
+                                               : d->f->DeviceCreateShaderModule(d->handle, &info);
+}
+
+/* The guard has the error, if the result is NULL. */
+static WGPUComputePipeline make_pipeline(const wg_device *d, const source *s, wg_guard *g) {
+  WGPUComputePipeline made = NULL;
+  wg_guard_begin(g);
+  WGPUShaderModule module = make_module(d, s);
+  if (module && !g->type)
+    made = d->f->DeviceCreateComputePipeline(d->handle,
+                                             &(WGPUComputePipelineDescriptor){.label = wg_text(s->entry),
+                                                                              .layout = d->layouts[s->n_windows],
+                                                                              .compute = {.module = module,
+                                                                                          .entry = wg_text(s->entry),
+                                                                                          .n_constants = s->n_constants,
+                                                                                          .constants = s->constants}});
+  if (module) d->f->ShaderModuleRelease(module);
+  const bool failed = wg_guard_drop(g);
+  if (!failed && made) return made;
+  if (!failed) g->type = WGPU_ERROR_INTERNAL;
+  if (made) d->f->ComputePipelineRelease(made);
+  return NULL;
+}
+
+rlx_status wg_pipeline_create(wg_device *d, const char *text, const char *entry, uint32_t n_windows,
+                              WGPUComputePipeline *out) {
+  const source s = {.text = text, .bytes = SIZE_MAX, .entry = entry, .n_windows = n_windows};
+  wg_guard g;
+  *out = make_pipeline(d, &s, &g);
+  return *out ? RLX_OK : wg_fail(d, &g, entry);
+}
+
+static int compile(gpu_pipelines *p, gpu_pipeline *base) {
+  wg_pipeline *q = (wg_pipeline *)base;
+  const gpu_kernel *k = base->kernel;
+  const gpu_code *code;
+  char keys[GPU_MAX_CONSTANTS + 1][4];
+  WGPUConstantEntry constants[GPU_MAX_CONSTANTS + 1];
+  if (gpu_codes_get(&p->codes, k, &code)) return RLX_NO_MEMORY;
+  for (uint32_t i = 0; i <= k->n_constants; i++) {
+    snprintf(keys[i], sizeof keys[i], "%u", (unsigned)(i & 127));
+    constants[i] = (WGPUConstantEntry){.key = wg_text(keys[i]), .value = i ? base->constants[i - 1] : base->group_size};
+  }
+  q->handle = make_pipeline(p->device,
+                            &(source){.text = code->text,
+                                      .bytes = code->n,
+                                      .entry = k->name,
+                                      .n_windows = k->n_windows,
+                                      .n_constants = k->n_constants + 1,
+                                      .constants = constants},
+                            &q->failed);
+  return q->handle ? RLX_OK : RLX_UNSUPPORTED;
+}
+
+static rlx_status fail(gpu_pipelines *p, const gpu_pipeline *base, int code) {
+  char what[96];
+  if (code == RLX_NO_MEMORY) return RLX_FAIL(RLX_NO_MEMORY, "webgpu: the text of kernel %s", base->kernel->name);
+  snprintf(what, sizeof what, "kernel %.64s", base->kernel->name);
+  return wg_fail(p->device, &((const wg_pipeline *)base)->failed, what);
+}
+
+static void destroy(gpu_pipelines *p, gpu_pipeline *base) {
+  const wg_device *d = p->device;
+  const wg_pipeline *q = (const wg_pipeline *)base;
+  if (q->handle) d->f->ComputePipelineRelease(q->handle);
+}
+
+const gpu_pipeline_maker wg_pipeline_maker = {.name = "webgpu",
+                                              .span = "webgpu pipelines",
+                                              .struct_bytes = sizeof(wg_pipeline),
+                                              .compile = compile,
+                                              .fail = fail,
+                                              .destroy = destroy};

@@ -1,0 +1,34 @@
+/* Programs: planned steps as dispatches with bound windows (gpu/program.h). WebGPU's command buffers are submitted
+ * once, so every run encodes its steps anew. program.c creates programs, run.c encodes, submits and times them. */
+#ifndef RLX_WEBGPU_PROGRAM_H
+#define RLX_WEBGPU_PROGRAM_H
+
+#include "gpu/program.h"
+#include "webgpu/queue.h"
+
+/* What WebGPU adds to the dispatch with the same index. */
+typedef struct wg_dispatch {
+  WGPUComputePipeline pipeline;
+  WGPUBindGroup windows;
+} wg_dispatch;
+
+enum { WG_MAX_AHEAD = 3 }; /* submissions of a program in flight */
+
+struct rlx_program {
+  wg_device *device;
+  rlx_queue *queue;
+  gpu_program body;
+  wg_dispatch *dispatches;            /* by dispatch */
+  rlx_block *table_block, *run_block; /* NULL: none */
+  WGPUBuffer params;                  /* WG_PARAMS_BYTES for each dispatch */
+  WGPUBindGroup params_group;
+  uint64_t last;                    /* serial of its last submission */
+  uint64_t in_flight[WG_MAX_AHEAD]; /* of the last submissions, the oldest at next_in_flight */
+  uint32_t next_in_flight;
+};
+
+rlx_status wg_program_create(rlx_queue *q, const rlx_program_desc *desc, rlx_program **out);
+void wg_program_destroy(rlx_program *p);
+rlx_status wg_program_submit(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
+
+#endif
