@@ -23,18 +23,27 @@ static rlx_status open_model(web_lm *m, rlx_lm_desc *desc, double memory) {
   return s;
 }
 
-/* context, chunk: 0: the library's defaults. dry_run: determine the memory needed, load nothing. */
+enum { FLAG_DRY_RUN = 1, FLAG_EXACT = 2, FLAG_CACHE_F32 = 4 }; /* also in worker.js */
+
+/* context, chunk: 0: the library's defaults. FLAG_DRY_RUN: determine the memory needed, load nothing. */
 WEB_EXPORT(rlx_web_lm_open)
 web_lm *rlx_web_lm_open(const char *path, const char *device, uint32_t context, uint32_t chunk, uint32_t n_threads,
-                        double memory, int32_t dry_run, int32_t user) {
+                        double memory, uint32_t flags, int32_t user) {
   web_lm *m = rlx_new(web_lm);
   if (!m) {
     web_end(RLX_FAIL(RLX_NO_MEMORY, "%s", path));
     return NULL;
   }
   m->user.id = user;
-  rlx_lm_desc desc = {RLX_LM_DESC_INIT, .path = path,           .device = device,       .context = context,
-                      .chunk = chunk,   .n_threads = n_threads, .dry_run = dry_run != 0};
+  rlx_lm_desc desc = {RLX_LM_DESC_INIT,
+                      .path = path,
+                      .device = device,
+                      .context = context,
+                      .chunk = chunk,
+                      .n_threads = n_threads,
+                      .dry_run = (flags & FLAG_DRY_RUN) != 0};
+  if (flags & FLAG_EXACT) desc.switches = RLX_SWITCH_EXACT;
+  if (flags & FLAG_CACHE_F32) desc.cache_type = RLX_LM_CACHE_F32;
   rlx_status s = open_model(m, &desc, memory);
   if (s) {
     rlx_mem_free(m);

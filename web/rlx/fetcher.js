@@ -4,12 +4,14 @@ import { workerData } from "node:worker_threads";
 const { port, signal } = workerData;
 
 async function answer({ url, begin, end }) {
+  let isCut = false;
   try {
     const response = await fetch(url, { headers: { Range: `bytes=${begin}-${end - 1}` } });
+    isCut = true; // what fails from here on
     const bytes = response.status === 206 ? new Uint8Array(await response.arrayBuffer()) : new Uint8Array(0);
     return { status: response.status, headers: Object.fromEntries(response.headers), bytes };
   } catch (error) {
-    return { error: error.cause?.message ?? error.message };
+    return { error: error.cause?.message ?? error.message, isCut };
   }
 }
 

@@ -142,7 +142,7 @@ async function opfsSource(path) {
     for (const name of names.slice(0, -1)) folder = await folder.getDirectoryHandle(name);
     return await handleSource(await folder.getFileHandle(names[names.length - 1]));
   } catch (error) {
-    throw new SourceError("not_found", `${path}: not in the private file system: ${error.message}`);
+    throw new SourceError("not found", `${path}: not in the private file system: ${error.message}`);
   }
 }
 
@@ -161,7 +161,7 @@ async function pathSource(path) {
     };
   } catch (error) {
     if (error instanceof SourceError) throw error;
-    throw new SourceError(error.code === "ENOENT" ? "not_found" : "io", `${path}: ${error.message}`);
+    throw new SourceError(error.code === "ENOENT" ? "not found" : "io", `${path}: ${error.message}`);
   }
 }
 
@@ -192,15 +192,14 @@ function checkPart(file, begin, end, { status, header, bytes }) {
   if ((range && range.total !== file.size) || (file.version && versionOf(header) && versionOf(header) !== file.version))
     throw new SourceError("io", `${file.url}: changed on the server while it was being read`);
   if (bytes.length !== end - begin || (range && range.begin !== begin)) {
-    const error = new SourceError("io", `${file.url}: the connection ended: expected bytes ${begin} to ${end - 1}, ` +
-      `got ${bytes.length} of ${end - begin}`);
-    error.isPassing = true;
-    throw error;
+    throw passing(`${file.url}: the connection ended: expected bytes ${begin} to ${end - 1}, got ${bytes.length} of ` +
+      `${end - begin}`);
   }
   return bytes;
 }
 
-/* What may work at a second try: no connection, a server that is overloaded. */
+/* What may work at a second try: a failure of the connection. */
+const passing = (message) => Object.assign(new SourceError("io", message), { isPassing: true });
 const isPassing = (error) => error.isPassing || !(error instanceof SourceError);
 
 function tryAgain(url, once) {
@@ -210,7 +209,7 @@ function tryAgain(url, once) {
     } catch (error) {
       if (!isPassing(error)) throw error;
       if (i === TRIES)
-        throw error instanceof SourceError ? error : new SourceError("io", `${url}: no answer: ${error.message}`);
+        throw error instanceof SourceError ? error : new SourceError("io", `${url}: no connection: ${error.message}`);
     }
   }
 }
@@ -246,7 +245,7 @@ async function nodeFetcher(file) {
       port1.postMessage({ url: file.url, begin, end });
       Atomics.wait(signal, 0, 0);
       const { message } = receiveMessageOnPort(port1);
-      if (message.error) throw new Error(message.error);
+      if (message.error) throw passing(`${file.url}: ${message.isCut ? "the connection ended" : "no connection"}: ${message.error}`);
       return checkPart(file, begin, end, { ...message, header: (name) => message.headers[name] ?? null });
     });
   return { fetch, close: () => port1.postMessage(null) };
@@ -258,7 +257,7 @@ async function fetchFirst(url, signal) {
       return await fetch(url, { headers: { Range: `bytes=0-${PIECE - 1}` }, signal });
     } catch (error) {
       if (signal?.aborted) throw error;
-      if (i === TRIES) throw new SourceError("io", `${url}: no answer: ${error.cause?.message ?? error.message}`);
+      if (i === TRIES) throw new SourceError("io", `${url}: no connection: ${error.cause?.message ?? error.message}`);
     }
   }
 }
@@ -386,7 +385,7 @@ async function urlSource(url, options) {
   if (response.status === 206) return rangeSource(url, response, options.signal);
   if (response.status === 200) return downloadSource(url, response, options);
   await response.body?.cancel();
-  const status = response.status === 404 || response.status === 410 ? "not_found" : "io";
+  const status = response.status === 404 || response.status === 410 ? "not found" : "io";
   throw new SourceError(status, `${url}: the server answered HTTP ${response.status} ${response.statusText}`.trim());
 }
 

@@ -11,7 +11,7 @@
 const isNode = typeof process === "object" && !!process.versions?.node && typeof window === "undefined";
 
 export class RlxError extends Error {
-  /* status: "invalid", "no_memory", "not_found", "unsupported", "io", "busy", "cancelled", "device_lost", "limit" */
+  /* status: "invalid", "no memory", "not found", "unsupported", "io", "busy", "cancelled", "device lost", "over a limit" */
   constructor(status, message) {
     super(message);
     this.name = "RlxError";
@@ -87,7 +87,7 @@ class Runtime {
   }
 
   #end(reason) {
-    const error = new RlxError("device_lost", reason);
+    const error = new RlxError("device lost", reason);
     this.isDead = true;
     this.started?.reject(error);
     for (const { reject } of this.#pending.values()) reject(error);
@@ -436,7 +436,8 @@ class Lm extends Loaded {
 /* Loads a language model: a GGUF or safetensors file, or the files of a Hugging Face folder by name. */
 export async function loadLm(source, options = {}) {
   const extra = {
-    context: count(options.context, "context"), chunk: count(options.chunk ?? 0, "chunk"), dryRun: !!options.dryRun,
+    context: count(options.context, "context"), chunk: count(options.chunk, "chunk"), dryRun: !!options.dryRun,
+    exact: !!options.exact, cacheF32: options.cache === "f32",
   };
   return open(LM, source, options, extra, (runtime, opened) => new Lm(runtime, opened, LM));
 }

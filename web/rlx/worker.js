@@ -31,8 +31,8 @@ class Failure extends Error {
 
 function describe(error) {
   if (error instanceof WebAssembly.RuntimeError || error === wasm?.dead)
-    return { status: "device_lost", message: `the WebAssembly module stopped: ${error.message}` };
-  if (error instanceof RangeError) return { status: "no_memory", message: error.message };
+    return { status: "device lost", message: `the WebAssembly module stopped: ${error.message}` };
+  if (error instanceof RangeError) return { status: "no memory", message: error.message };
   return { status: error.status ?? "invalid", message: error.message ?? String(error) };
 }
 
@@ -80,7 +80,7 @@ async function start({ wasmUrl, gpu, cancelFlags }) {
   let gpuModule = null;
   if (gpu) {
     gpuModule = await import("./gpu.js");
-    if (!gpuModule.hasGpu()) throw new Failure({ status: "not_found", message: "WebGPU is not available in workers of this browser" });
+    if (!gpuModule.hasGpu()) throw new Failure({ status: "not found", message: "WebGPU is not available in workers of this browser" });
   }
   const { module, url } = await compile(wasmUrl);
   const onLine = (text) => post({ type: "event", id: 0, event: "log", level: 2, text });
@@ -296,15 +296,19 @@ async function withText(text, fn) {
   }
 }
 
+const OPEN_FLAG = { dryRun: 1, exact: 2, cacheF32: 4 }; // also in src/web/lm.c
+
 const operations = {
   devices: async () => JSON.parse(wasm.takeText(need(await wasm.call("rlx_web_devices")))),
   memory: async () => ({ bytes: wasm.exports.memory.buffer.byteLength, live: wasm.now("rlx_web_live") }),
   log: async (id, { on }) => wasm.now("rlx_web_log", on ? 1 : 0),
 
-  async lmOpen(id, { files, device, context, chunk, threads, memory, dryRun }) {
+  async lmOpen(id, { files, device, context, chunk, threads, memory, ...how }) {
     requireExport("rlx_web_lm_open", "language models");
+    let bits = 0;
+    for (const [name, bit] of Object.entries(OPEN_FLAG)) if (how[name]) bits |= bit;
     return openFiles(id, "model", files, (path) => wasm.withTexts([device], (d) =>
-      wasm.call("rlx_web_lm_open", path, d, context, chunk, threads, memory, dryRun ? 1 : 0, id)), "rlx_web_lm_info");
+      wasm.call("rlx_web_lm_open", path, d, context, chunk, threads, memory, bits, id)), "rlx_web_lm_info");
   },
   lmGenerate: generate,
   async lmEncode(id, { handle, text, flags: bits }) {
