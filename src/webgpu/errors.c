@@ -92,12 +92,12 @@ void wg_on_error(WGPUDevice const *device, uint32_t type, WGPUStringView message
   char text[sizeof g->message];
   (void)device, (void)user2;
   wg_copy_line(text, sizeof text, message);
-  if (g && !d->is_late && !g->type) {
-    g->type = type ? type : WGPU_ERROR_INTERNAL;
-    memcpy(g->message, text, sizeof text);
-  } else if (!g || d->is_late) {
+  if (!g) {
     rlx_log_write(RLX_LOG_ERROR, "webgpu: %s: %s", d->base.info.name, text);
     if (d->is_late) put_late(&d->late, type, "an earlier call", message);
+  } else if (!g->type) {
+    g->type = type ? type : WGPU_ERROR_INTERNAL;
+    memcpy(g->message, text, sizeof text);
   }
 }
 
@@ -129,7 +129,9 @@ void wg_answers_await(const wg_device *d) {
 /* ---- guards ---- */
 
 static const uint32_t filters[] = {WGPU_FILTER_VALIDATION, WGPU_FILTER_OUT_OF_MEMORY, WGPU_FILTER_INTERNAL};
-enum { N_FILTERS = sizeof filters / sizeof *filters };
+
+/* wgpu-native does not know the last. */
+static uint32_t n_filters(const wg_device *d) { return d->loader->has_internal_errors ? 3 : 2; }
 
 void wg_catch_begin(wg_guard *g) {
   *g = (wg_guard){.outer = innermost, .late = innermost ? innermost->late : NULL};
@@ -140,7 +142,7 @@ void wg_guard_begin(wg_device *d, wg_guard *g, wg_late *late) {
   wg_catch_begin(g);
   if (late) g->late = late;
   if (!g->late) g->late = &d->late;
-  for (uint32_t i = 0; d->is_late && i < N_FILTERS; i++) d->f->DevicePushErrorScope(d->handle, filters[i]);
+  for (uint32_t i = 0; d->is_late && i < n_filters(d); i++) d->f->DevicePushErrorScope(d->handle, filters[i]);
 }
 
 bool wg_catch_drop(wg_guard *g) {
@@ -156,7 +158,7 @@ static wg_scope *find_scope(wg_device *d) {
   for (;; wg_pump(d))
     for (uint32_t i = 0; i < WG_N_SCOPES; i++) {
       unsigned none = 0;
-      if (atomic_compare_exchange_strong(&d->scopes[i].n_open, &none, N_FILTERS)) return &d->scopes[i];
+      if (atomic_compare_exchange_strong(&d->scopes[i].n_open, &none, n_filters(d))) return &d->scopes[i];
     }
 }
 
@@ -164,7 +166,7 @@ static wg_scope *pop(wg_device *d, wg_late *to, const char *what) {
   wg_scope *s = find_scope(d);
   s->to = to;
   snprintf(s->what, sizeof s->what, "%s", what);
-  for (uint32_t i = 0; i < N_FILTERS; i++)
+  for (uint32_t i = 0; i < n_filters(d); i++)
     d->f->DevicePopErrorScope(d->handle, (WGPUPopErrorScopeCallbackInfo){
                                            .mode = WGPU_CALLBACK_ALLOW_SPONTANEOUS, .callback = on_scope, .user1 = s});
   return s;
@@ -208,8 +210,8 @@ rlx_status wg_guard_wait(wg_device *d, wg_guard *g, const char *fmt, ...) {
   const bool is_open = end(d, g, what, sizeof what, fmt, args);
   va_end(args);
   if (!is_open) return RLX_OK;
-  if (!d->is_late) return fail(d, g->type, what, g->message);
-  const wg_scope *s = pop(d, &late, what);
-  while (atomic_load(&s->n_open)) wg_pump(d);
-  return wg_late_take(d, &late);
+  if (g->type) put_late(&late, g->type, what, (WGPUStringView){g->message, SIZE_MAX});
+  const wg_scope *s = d->is_late ? pop(d, &late, what) : NULL;
+  while (s && atomic_load(&s->n_open)) wg_pump(d);
+  return wg_late_status(d, &late);
 }

@@ -36,6 +36,7 @@ bool wg_functions_get(wg_loader *l) {
 #undef WG_BROWSER
 #undef WG_FUNCTION
   };
+  l->has_internal_errors = true;
   snprintf(l->library, sizeof l->library, "WebGPU");
   snprintf(l->why, sizeof l->why, "this page has no WebGPU (navigator.gpu), or no way to wait for it (JSPI)");
   return true;

@@ -83,6 +83,7 @@ bool wg_functions_get(wg_loader *l) {
   if (l->api.GetVersion && !check_native(l, name)) return false;
   l->is_native = l->api.GetVersion && l->api.InstanceEnumerateAdapters && l->api.QueueSubmitForIndex &&
                  l->api.DevicePoll && !(is_pure && is_pure[0] == '1');
+  l->has_internal_errors = !l->api.GetVersion;
   if (!l->is_native) drop_native(l);
   return true;
 }

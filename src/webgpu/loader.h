@@ -23,8 +23,9 @@ typedef struct wg_physical {
 typedef struct wg_loader {
   wg_api api;
   WGPUInstance instance;
-  bool is_native;   /* wgpu-native, whose own functions are used, and which reports errors inside the calls */
-  char library[64]; /* "wgpu-native 29.0.1" */
+  bool is_native;           /* wgpu-native, whose own functions are used, and which reports errors inside the calls */
+  bool has_internal_errors; /* a filter of error scopes */
+  char library[64];         /* "wgpu-native 29.0.1" */
   wg_physical devices[WG_MAX_DEVICES];
   uint32_t n_devices;
   char why[256]; /* if there are no devices: the reason */
