@@ -56,6 +56,7 @@ static void apply_variant(wg_device *d, const variant *v) {
                     .max_groups_x = 65535,
                     .max_window_bytes = c->max_window_bytes,
                     .units = c->units,
+                    .no_overlap = c->no_overlap,
                     .device_class = c->device_class};
     min(&c->max_window_bytes, 128 << 20);
     min(&info->max_block_bytes, 256 << 20);
@@ -87,16 +88,22 @@ static void on_device(uint32_t status, WGPUDevice device, WGPUStringView message
   atomic_store(&r->is_done, true);
 }
 
+static uint32_t list_features(const wg_device *d, uint32_t *out) {
+  uint32_t n = 0;
+  if (d->caps.has_f16) out[n++] = WGPU_FEATURE_SHADER_F16;
+  if (d->f->AdapterHasFeature(d->physical->handle, WGPU_FEATURE_DAWN_SYNCHRONIZATION))
+    out[n++] = WGPU_FEATURE_DAWN_SYNCHRONIZATION;
+  return n;
+}
+
 static rlx_status request_device(wg_device *d) {
-  const uint32_t f16 = WGPU_FEATURE_SHADER_F16;
+  uint32_t features[8];
   request r = {0};
-  WGPUDeviceDescriptor info = {.lost = {.mode = WGPU_CALLBACK_ALLOW_SPONTANEOUS, .callback = wg_on_lost, .user1 = d},
+  WGPUDeviceDescriptor info = {.features = features,
+                               .n_features = list_features(d, features),
+                               .limits = d->is_minimal ? NULL : &d->physical->limits,
+                               .lost = {.mode = WGPU_CALLBACK_ALLOW_SPONTANEOUS, .callback = wg_on_lost, .user1 = d},
                                .error = {.callback = wg_on_error, .user1 = d}};
-  if (!d->is_minimal) {
-    info.limits = &d->physical->limits;
-    info.features = &f16;
-    info.n_features = d->caps.has_f16;
-  }
   d->f->AdapterRequestDevice(
     d->physical->handle, &info,
     (WGPURequestDeviceCallbackInfo){.mode = WGPU_CALLBACK_ALLOW_SPONTANEOUS, .callback = on_device, .user1 = &r});
@@ -156,6 +163,7 @@ void wg_device_close(rlx_device *base) {
     wg_layouts_destroy(d);
     wg_buffer_release(d, d->nothing);
     if (d->queue) d->f->QueueRelease(d->queue);
+    atomic_store(&d->lost_begun, true); /* some libraries report the end as a loss */
     d->f->DeviceRelease(d->handle);
   }
   if (d->has_lock) pthread_mutex_destroy(&d->lock);

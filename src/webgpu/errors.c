@@ -133,14 +133,13 @@ static const uint32_t filters[] = {WGPU_FILTER_VALIDATION, WGPU_FILTER_OUT_OF_ME
 /* wgpu-native does not know the last. */
 static uint32_t n_filters(const wg_device *d) { return d->loader->has_internal_errors ? 3 : 2; }
 
-void wg_catch_begin(wg_guard *g) {
-  *g = (wg_guard){.outer = innermost, .late = innermost ? innermost->late : NULL};
+void wg_catch_begin(wg_guard *g, wg_late *late) {
+  *g = (wg_guard){.outer = innermost, .late = late || !innermost ? late : innermost->late};
   innermost = g;
 }
 
 void wg_guard_begin(wg_device *d, wg_guard *g, wg_late *late) {
-  wg_catch_begin(g);
-  if (late) g->late = late;
+  wg_catch_begin(g, late);
   if (!g->late) g->late = &d->late;
   for (uint32_t i = 0; d->is_late && i < n_filters(d); i++) d->f->DevicePushErrorScope(d->handle, filters[i]);
 }

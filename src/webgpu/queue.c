@@ -123,7 +123,7 @@ static WGPUSubmissionIndex index_of(wg_device *d, uint64_t serial) {
 rlx_status wg_wait(wg_device *d, uint64_t serial) {
   const WGPUSubmissionIndex index = serial > atomic_load(&d->completed) ? index_of(d, serial) : 0;
   wg_guard g;
-  wg_catch_begin(&g);
+  wg_catch_begin(&g, NULL);
   for (uint32_t i = 0; serial > atomic_load(&d->completed) && !atomic_load(&d->base.is_lost) && !g.type; i++) {
     pump(d, index, true);
     if (i && !d->is_late) nap(); /* another thread is running the callback */
@@ -147,7 +147,7 @@ rlx_status wg_queue_wait(rlx_queue *q, uint64_t value) {
 rlx_status wg_queue_poll(rlx_queue *q, uint64_t value, bool *out) {
   wg_device *d = wg_device_of(q->device);
   wg_guard g;
-  wg_catch_begin(&g);
+  wg_catch_begin(&g, NULL);
   if (value > atomic_load(&d->completed) && !atomic_load(&d->base.is_lost)) pump(d, 0, false);
   wg_catch_drop(&g);
   *out = true;

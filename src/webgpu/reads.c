@@ -139,7 +139,7 @@ static bool copy_mapped(const wg_device *d, const wg_read *r) {
 
 static rlx_status fetch(wg_device *d, wg_read *r) {
   wg_guard g;
-  wg_catch_begin(&g);
+  wg_catch_begin(&g, NULL);
   await_mapping(d, r);
   /* wgpu-native ends the process if a range is not mapped, as on a lost device. */
   const bool is_mapped = atomic_load(&r->status) == WGPU_STATUS_SUCCESS && !atomic_load(&d->base.is_lost);

@@ -45,7 +45,7 @@ static void drop(encoding *e) {
 static rlx_status finish(encoding *e, WGPUCommandBuffer *out) {
   wg_device *d = e->p->device;
   wg_guard g;
-  wg_catch_begin(&g);
+  wg_catch_begin(&g, NULL);
   end_pass(e);
   *out = d->f->CommandEncoderFinish(e->encoder, NULL);
   drop(e);
@@ -56,7 +56,7 @@ static rlx_status finish(encoding *e, WGPUCommandBuffer *out) {
 }
 
 static rlx_status end_guard(encoding *e) {
-  return wg_guard_end(e->p->device, &e->guard, "%sa run", wg_place_of(e->p, e->first, e->last).text);
+  return wg_guard_end(e->p->device, &e->guard, "%sencoding", wg_place_of(e->p, e->first, e->last).text);
 }
 
 /* Submits the part, and waits for it, or for an earlier one where too many are in flight. */
@@ -65,8 +65,8 @@ static rlx_status send(encoding *e) {
   WGPUCommandBuffer commands;
   if (!e->encoder) return RLX_OK;
   rlx_status s = finish(e, &commands);
+  const rlx_status caught = end_guard(e); /* before the submission, whose error would only say that there was one */
   if (!s) s = wg_submit(p->device, commands, &p->last);
-  const rlx_status caught = end_guard(e);
   if (s || caught) return frame(e, s ? s : caught);
   uint64_t *oldest = &p->in_flight[p->next_in_flight++ % WG_MAX_AHEAD];
   s = e->is_watched ? wg_queue_wait(p->queue, p->last) : wg_wait(p->device, *oldest);
@@ -166,11 +166,16 @@ static rlx_status encode(encoding *e, size_t first, size_t n) {
 /* ---- the call ---- */
 
 static rlx_status run(encoding *e, size_t first, size_t n) {
-  const rlx_status s = encode(e, first, n);
-  if (!e->encoder) return s;
-  drop(e); /* a part that was not sent */
-  const rlx_status caught = frame(e, end_guard(e));
-  return s ? s : caught;
+  wg_guard g;
+  wg_catch_begin(&g, wg_late_of(e->p->queue));
+  rlx_status s = encode(e, first, n);
+  if (e->encoder) { /* a part that was not sent */
+    drop(e);
+    const rlx_status caught = end_guard(e);
+    if (!s) s = frame(e, caught);
+  }
+  const rlx_status caught = wg_catch_end(e->p->device, &g, "a run");
+  return s ? s : frame(e, caught);
 }
 
 rlx_status wg_program_submit(rlx_program *p, size_t first, size_t n, const rlx_run_args *args) {

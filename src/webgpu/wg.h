@@ -131,8 +131,8 @@ rlx_status wg_guard_end(wg_device *d, wg_guard *g, const char *fmt, ...) RLX_PRI
 void wg_guard_leave(wg_device *d, wg_guard *g, const char *fmt, ...) RLX_PRINTF(3, 4);
 /* As wg_guard_end, but an error that comes later is waited for. */
 rlx_status wg_guard_wait(wg_device *d, wg_guard *g, const char *fmt, ...) RLX_PRINTF(3, 4);
-/* Errors inside calls only: for calls that wait, which cause none of their own. */
-void wg_catch_begin(wg_guard *g);
+/* Errors inside calls only: around other guards, for which `late` is set, and calls that wait. */
+void wg_catch_begin(wg_guard *g, wg_late *late);
 rlx_status wg_catch_end(wg_device *d, wg_guard *g, const char *what);
 bool wg_catch_drop(wg_guard *g); /* whether there was one */
 /* Waits until all guards that ended are answered. */
