@@ -18,6 +18,7 @@ typedef struct encoding {
   size_t first, last; /* steps of the part */
   bool is_watched;
   const rlx_run_args *args;
+  wg_guard guard; /* of the part, while there is an encoder */
 } encoding;
 
 static rlx_status frame(const encoding *e, rlx_status s) {
@@ -44,14 +45,18 @@ static void drop(encoding *e) {
 static rlx_status finish(encoding *e, WGPUCommandBuffer *out) {
   wg_device *d = e->p->device;
   wg_guard g;
-  wg_guard_begin(&g);
+  wg_catch_begin(&g, NULL);
   end_pass(e);
   *out = d->f->CommandEncoderFinish(e->encoder, NULL);
   drop(e);
-  rlx_status s = wg_guard_end(d, &g, "encoding");
+  rlx_status s = wg_catch_end(d, &g, "encoding");
   if (!s && !*out) s = RLX_FAIL(RLX_NO_MEMORY, "webgpu: a command buffer");
   if (s && *out) d->f->CommandBufferRelease(*out);
   return s;
+}
+
+static rlx_status end_guard(encoding *e) {
+  return wg_guard_end(e->p->device, &e->guard, "%sencoding", wg_place_of(e->p, e->first, e->last).text);
 }
 
 /* Submits the part, and waits for it, or for an earlier one where too many are in flight. */
@@ -60,10 +65,11 @@ static rlx_status send(encoding *e) {
   WGPUCommandBuffer commands;
   if (!e->encoder) return RLX_OK;
   rlx_status s = finish(e, &commands);
+  const rlx_status caught = end_guard(e); /* before the submission, whose error would only say that there was one */
   if (!s) s = wg_submit(p->device, commands, &p->last);
-  if (s) return frame(e, s);
+  if (s || caught) return frame(e, s ? s : caught);
   uint64_t *oldest = &p->in_flight[p->next_in_flight++ % WG_MAX_AHEAD];
-  s = wg_wait(p->device, e->is_watched ? p->last : *oldest);
+  s = e->is_watched ? wg_queue_wait(p->queue, p->last) : wg_wait(p->device, *oldest);
   *oldest = p->last;
   return frame(e, s);
 }
@@ -83,8 +89,11 @@ static rlx_status begin(encoding *e, size_t step) {
   e->cost = 0;
   if (rlx_stops(e->args->cancel, e->args->cancel_user)) return stopped(e);
   RLX_TRY(wg_check(d));
+  wg_guard_begin(d, &e->guard, wg_late_of(e->p->queue));
   e->encoder = d->f->DeviceCreateCommandEncoder(d->handle, NULL);
-  return e->encoder ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "webgpu: a command encoder");
+  if (e->encoder) return RLX_OK;
+  RLX_TRY(end_guard(e));
+  return RLX_FAIL(RLX_NO_MEMORY, "webgpu: a command encoder");
 }
 
 /* Makes room for work of this cost: in the current part if that is empty or the work fits, otherwise in a new one. */
@@ -98,12 +107,22 @@ static rlx_status reserve(encoding *e, size_t step, uint64_t cost) {
 
 /* ---- steps ---- */
 
+static void copy_windows(encoding *e, const wg_dispatch *made) {
+  const wg_api *f = e->p->device->f;
+  if (made->n_copies) end_pass(e);
+  for (size_t i = made->first_copy; i < made->first_copy + made->n_copies; i++) {
+    const wg_window_copy *c = &e->p->copies.v[i];
+    f->CommandEncoderCopyBufferToBuffer(e->encoder, c->from, c->offset, e->p->apart, c->to, c->bytes);
+  }
+}
+
 static rlx_status dispatch(encoding *e, size_t i) {
   const wg_api *f = e->p->device->f;
   const gpu_bound_dispatch *q = &e->p->body.dispatches.v[i];
   const wg_dispatch *made = &e->p->dispatches[i];
   const uint32_t offset = (uint32_t)(i * WG_PARAMS_BYTES);
   RLX_TRY(reserve(e, q->step, q->cost));
+  copy_windows(e, made);
   if (!e->pass) e->pass = f->CommandEncoderBeginComputePass(e->encoder, NULL);
   if (!e->pass) return RLX_FAIL(RLX_NO_MEMORY, "webgpu: a compute pass");
   if (e->bound != made->pipeline) f->ComputePassEncoderSetPipeline(e->pass, made->pipeline);
@@ -147,13 +166,16 @@ static rlx_status encode(encoding *e, size_t first, size_t n) {
 /* ---- the call ---- */
 
 static rlx_status run(encoding *e, size_t first, size_t n) {
-  wg_device *d = e->p->device;
   wg_guard g;
-  wg_guard_begin(&g);
+  wg_catch_begin(&g, wg_late_of(e->p->queue));
   rlx_status s = encode(e, first, n);
-  drop(e);
-  rlx_status caught = frame(e, wg_guard_end(d, &g, "a run"));
-  return s ? s : caught;
+  if (e->encoder) { /* a part that was not sent */
+    drop(e);
+    const rlx_status caught = end_guard(e);
+    if (!s) s = frame(e, caught);
+  }
+  const rlx_status caught = wg_catch_end(e->p->device, &g, "a run");
+  return s ? s : frame(e, caught);
 }
 
 rlx_status wg_program_submit(rlx_program *p, size_t first, size_t n, const rlx_run_args *args) {
