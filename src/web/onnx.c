@@ -100,7 +100,15 @@ static rlx_status describe(const web_onnx *m, rlx_str *out) {
               ",\"nodes\":%" PRIu32 ",\"weightBytes\":%" PRIu64 ",\"fileBytes\":%" PRIu64 ",\"device\":", info.n_nodes,
               info.weight_bytes, info.file_bytes);
   web_device_json(&device, out);
-  rlx_str_add_char(out, '}');
+  rlx_str_add(out, ",\"metadata\":{");
+  const char *value;
+  for (uint32_t i = 0; i < info.n_metadata; i++) {
+    if (i) rlx_str_add_char(out, ',');
+    rlx_str_add_quoted(out, rlx_onnx_metadata_at(m->model, i, &value));
+    rlx_str_add_char(out, ':');
+    rlx_str_add_quoted(out, value);
+  }
+  rlx_str_add(out, "}}");
   return RLX_OK;
 }
 

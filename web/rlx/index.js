@@ -255,9 +255,21 @@ const count = (value, name) => {
   return value;
 };
 
+/* The worker for a device, and the device's name in it. Where any will do and that of the GPU does not start: the CPU. */
+async function findRuntime({ device = "auto", wasmUrl }) {
+  const { name, gpu } = chooseDevice(device), runtime = runtimeFor(gpu, wasmUrl);
+  if (!gpu || device !== "auto") return { name, runtime };
+  try {
+    await runtime.ready;
+    return { name, runtime };
+  } catch {
+    return { name: "cpu", runtime: runtimeFor(false, wasmUrl) };
+  }
+}
+
 async function open(ops, source, options, extra, make) {
-  const { name, gpu } = chooseDevice(options.device);
-  const runtime = runtimeFor(gpu, options.wasmUrl);
+  options.signal?.throwIfAborted();
+  const { name, runtime } = await findRuntime(options);
   const args = {
     files: toFiles(source, options.main), device: name, threads: count(options.threads, "threads"),
     memory: count(options.memoryLimit, "memoryLimit"), ...extra,
@@ -514,8 +526,7 @@ export async function loadOnnx(source, options = {}) {
 
 /* A graph in text form. Its params and states are set by name, as inputs are. */
 export async function graph(text, options = {}) {
-  const { name, gpu } = chooseDevice(options.device);
-  const runtime = runtimeFor(gpu, options.wasmUrl);
+  const { name, runtime } = await findRuntime(options);
   const args = {
     text: String(text), device: name, threads: count(options.threads, "threads"),
     memory: count(options.memoryLimit, "memoryLimit"),
@@ -527,7 +538,8 @@ export async function graph(text, options = {}) {
 
 /* { devices: [..], absent: [{ backend, why }] } */
 export async function devices(options = {}) {
-  const why = whyNoWebGpu();
+  let why = whyNoWebGpu();
+  if (!why) await runtimeFor(true, options.wasmUrl).ready.catch((error) => (why = error.message));
   const found = await runtimeFor(!why, options.wasmUrl).call("devices", {}, { signal: options.signal });
   if (why) {
     found.absent = found.absent.filter((a) => a.backend !== "webgpu");
@@ -540,7 +552,7 @@ const RESULTS = ["pass", "host", "unsupported", "fail"];
 
 /* Runs the conformance cases of every op (or of those that match `pattern`) on a device, against the reference. */
 export async function conform({ device, pattern = "", onRow, signal, wasmUrl } = {}) {
-  const { name, gpu } = chooseDevice(device);
+  const { name, runtime } = await findRuntime({ device, wasmUrl });
   const counts = { pass: 0, host: 0, unsupported: 0, fail: 0 };
   const onEvent = ({ event, row }) => {
     if (event !== "row") return;
@@ -548,7 +560,7 @@ export async function conform({ device, pattern = "", onRow, signal, wasmUrl } =
     counts[result]++;
     onRow?.({ ...row, result });
   };
-  await runtimeFor(gpu, wasmUrl).call("conform", { device: name, pattern }, { signal, onEvent });
+  await runtime.call("conform", { device: name, pattern }, { signal, onEvent });
   return counts;
 }
 
