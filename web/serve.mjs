@@ -1,8 +1,8 @@
-/* A server for the demo page, on this machine only: `node web/serve.mjs [--port N]` prints the address.
+/* A server for the demo page, on this machine only: `node web/serve.mjs [--port N] [--plain]` prints the address.
  *
  * It serves web/page, the package web/rlx with the modules from build/, and the models that are here. Files are served
  * by name from a list that is made when they are asked for; nothing else can be reached. It answers range requests, and
- * sends the headers with which a page may share memory between threads (COOP, COEP). */
+ * sends the headers with which a page may share memory between threads (COOP, COEP); --plain omits those. */
 import fs from "node:fs";
 import http from "node:http";
 import os from "node:os";
@@ -61,10 +61,13 @@ function findFile(name) {
 
 /* ---- Answers ---- */
 
-const ALWAYS = {
+const ISOLATED = {
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Embedder-Policy": "require-corp",
   "Cross-Origin-Resource-Policy": "same-origin",
+};
+const ALWAYS = {
+  ...(process.argv.includes("--plain") ? {} : ISOLATED),
   "X-Content-Type-Options": "nosniff",
   "Cache-Control": "no-cache",
 };
