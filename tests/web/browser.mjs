@@ -45,19 +45,24 @@ const cases = {
     const page = await openPage();
     return page.evaluate(async () => {
       const rlx = await import("./rlx/index.js");
-      const error = await rlx.graph("graph {}", { device: "webgpu" }).catch((e) => e);
+      const text = 'graph { %1 = input "x" : f32[2]\n %2 = relu(%1)\n output "y" = %2 }';
+      const error = await rlx.graph(text, { device: "webgpu" }).catch((e) => e);
       return { note: document.getElementById("device-note").textContent, why: rlx.whyNoWebGpu(),
         disabled: document.querySelector('input[value="webgpu"]').disabled, status: error.status, message: error.message };
     });
   },
 
-  async conform(device, pattern) {
+  /* patterns: with commas between; none: every op */
+  async conform(device, patterns) {
     const page = await openPage();
     return page.evaluate(async ([where, which]) => {
-      const rlx = await import("./rlx/index.js"), failed = [];
-      const counts = await rlx.conform({ device: where, pattern: which, onRow: (r) => r.result === "fail" && failed.push(r) });
-      return { counts, failed: failed.slice(0, 20) };
-    }, [device, pattern]);
+      const rlx = await import("./rlx/index.js"), failed = [], sum = { pass: 0, host: 0, unsupported: 0, fail: 0 };
+      for (const pattern of which) {
+        const counts = await rlx.conform({ device: where, pattern, onRow: (r) => r.result === "fail" && failed.push(r) });
+        for (const result in sum) sum[result] += counts[result];
+      }
+      return { counts: sum, failed: failed.slice(0, 20) };
+    }, [device, patterns.split(",")]);
   },
 
   /* The same text as elsewhere, by each way of getting at a file. */
