@@ -58,19 +58,6 @@ static uint64_t pages_as_bytes(long pages) {
   return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
-static const char *const isa_features[CPU_ISA_COUNT] = {
-#if defined(__x86_64__)
-  [CPU_ISA_base] = "sse2",
-  [CPU_ISA_avx2] = "sse2 avx2 fma f16c",
-  [CPU_ISA_avx512] = "sse2 avx2 fma f16c avx512f avx512bw avx512vl avx512dq avx512vnni",
-#elif defined(__aarch64__)
-  [CPU_ISA_base] = "base",
-  [CPU_ISA_neon] = "neon",
-#else
-  [CPU_ISA_base] = "base",
-#endif
-};
-
 static void fill_info(cpu_isa isa, rlx_device_info *out) {
   *out = (rlx_device_info){.backend = "cpu",
                            .kind = RLX_DEVICE_CPU,
@@ -80,7 +67,7 @@ static void fill_info(cpu_isa isa, rlx_device_info *out) {
   read_brand(out->name, sizeof out->name);
   make_uuid(out->name, out->uuid, sizeof out->uuid);
   snprintf(out->driver, sizeof out->driver, "rlx %s %s", rlx_version(), cpu_isa_name(isa));
-  snprintf(out->features, sizeof out->features, "%s", isa_features[isa]);
+  snprintf(out->features, sizeof out->features, "%s", cpu_isa_features(isa));
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   out->n_units = cores > 0 ? (uint32_t)cores : 1;
 #if defined(_SC_PHYS_PAGES)
