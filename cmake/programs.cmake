@@ -126,7 +126,8 @@ endif()
 if(UNIX AND NOT APPLE)
   file(GLOB fake_cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cuda/fake/*.c)
   add_library(fake_cuda MODULE ${fake_cuda_sources} $<TARGET_OBJECTS:rlx_emulated>
-    ${PROJECT_SOURCE_DIR}/src/gpu/gen/table.c ${PROJECT_SOURCE_DIR}/src/base/half.c)
+    ${PROJECT_SOURCE_DIR}/src/gpu/gen/table.c ${PROJECT_SOURCE_DIR}/src/base/half.c
+    ${PROJECT_SOURCE_DIR}/src/base/os_posix.c)
   target_include_directories(fake_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/tests/support)
   target_link_libraries(fake_cuda PRIVATE rlx_flags m Threads::Threads)

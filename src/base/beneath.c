@@ -1,5 +1,4 @@
 /* Checks that an open file lies beneath a folder: see beneath.h. */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "base/beneath.h"
 
 #include <errno.h>
@@ -8,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 
 /* The rest of `path` after `folder` and a slash; NULL if `path` does not begin with them. */
 static const char *after_folder(const char *path, const char *folder, size_t n) {
@@ -41,7 +41,7 @@ static rlx_status check_location(int fd, const char *path, const char *real, con
 }
 
 rlx_status rlx_fd_check_beneath(int fd, const char *path, const char *folder) {
-  char *real = realpath(path, NULL), *base = real ? realpath(folder, NULL) : NULL;
+  char *real = rlx_os_real_path(path), *base = real ? rlx_os_real_path(folder) : NULL;
   rlx_status s = RLX_OK;
   if (base) s = check_location(fd, path, real, base);
   else if (errno == ENOMEM) s = RLX_FAIL(RLX_NO_MEMORY, "no memory to resolve '%s'", path);
@@ -64,7 +64,7 @@ rlx_status rlx_file_read_beneath(const char *folder, const char *path, size_t li
 }
 
 bool rlx_path_is_blob(const char *path, const char *folder) {
-  char *real = realpath(path, NULL), *base = real ? realpath(folder, NULL) : NULL;
+  char *real = rlx_os_real_path(path), *base = real ? rlx_os_real_path(folder) : NULL;
   bool is = base && is_blob(real, base);
   free(real);
   free(base);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/os.h"
 
 /* The specification requires that a relative path is ignored. */
 bool rlx_cache_path(const char *name, char *out, size_t bytes) {
@@ -54,7 +55,7 @@ bool rlx_cache_write(const char *path, const void *data, size_t bytes) {
   char temporary[RLX_CACHE_PATH_BYTES + 16];
   if (!make_folders(path)) return false;
   snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-  int fd = mkstemp(temporary); /* 0600 */
+  int fd = rlx_os_open_temporary(temporary); /* 0600 */
   if (fd < 0) return false;
   bool ok = write_all(fd, data, bytes);
   ok = close(fd) == 0 && ok;

@@ -17,8 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/str.h"
 
 /* ---- Failures ----------------------------------------------------------------------------------------------- */
@@ -138,7 +137,7 @@ void rlx_fd_close(int fd) {
 
 rlx_status rlx_fd_read(int fd, const char *path, const rlx_stamp *stamp, uint64_t offset, void *data, size_t bytes) {
   unsigned char *to = data;
-  if (bytes > INT64_MAX || offset > (uint64_t)INT64_MAX - bytes)
+  if ((uint64_t)bytes > INT64_MAX || offset > (uint64_t)INT64_MAX - bytes)
     return RLX_FAIL(RLX_INVALID, "'%s': offset %" PRIu64 " is beyond what a file can have", path, offset);
   while (bytes > 0) {
     ssize_t n = pread(fd, to, bytes, (off_t)offset);
@@ -250,7 +249,7 @@ static rlx_status begin_draft(rlx_draft *d, const char *path) {
   if (!d->path) return RLX_FAIL(RLX_NO_MEMORY, "writing '%s': no memory", path);
   memcpy(d->path, path, n);
   RLX_TRY(open_temporary(path, &d->temporary, &d->fd));
-  return d->mode == 0 || fchmod(d->fd, d->mode) == 0 ? RLX_OK : fail_errno("write", path, errno);
+  return d->mode == 0 || rlx_os_set_mode(d->fd, d->mode) ? RLX_OK : fail_errno("write", path, errno);
 }
 
 rlx_status rlx_draft_begin(rlx_draft *d, const char *path) {
@@ -317,13 +316,10 @@ static rlx_status write_whole(const char *path, const void *data, size_t bytes) 
 /* Blocks signals of the calling thread until the file is in place or removed, so that no temporary is left behind.
  * Those of a fault are not blocked, and other threads receive theirs as usual. */
 rlx_status rlx_file_write(const char *path, const void *data, size_t bytes) {
-  static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
-  sigset_t blocked, before;
+  rlx_os_signals before;
   if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_file_write: data is NULL");
-  sigfillset(&blocked);
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
-  bool is_held = pthread_sigmask(SIG_BLOCK, &blocked, &before) == 0;
+  const bool is_held = rlx_os_signals_hold(&before);
   rlx_status s = write_whole(path, data, bytes);
-  if (is_held) pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (is_held) rlx_os_signals_release(&before);
   return s;
 }

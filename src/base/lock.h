@@ -10,13 +10,12 @@
 #ifndef RLX_BASE_LOCK_H
 #define RLX_BASE_LOCK_H
 
-#include <pthread.h>
-
+#include "base/os.h"
 #include "base/status.h"
 
 typedef struct rlx_lock {
-  pthread_mutex_t mutex; /* protects the fields below; held only briefly, never while waiting or calling out */
-  pthread_cond_t released;
+  rlx_mutex mutex; /* protects the fields below; held only briefly, never while waiting or calling out */
+  rlx_cond released;
   const void *holder;         /* rlx_thread_self of the thread that holds the lock; NULL: unlocked */
   unsigned depth;             /* 1, and 1 more per nested acquisition by a callback */
   bool is_destroyed;          /* no caller may acquire it any more */

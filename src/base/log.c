@@ -9,13 +9,13 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/budget.h"
+#include "base/os.h"
 
 enum { LOG_BYTES = 1024, HELD_BYTES = 256, MAX_HELD = 8 };
 
-static pthread_mutex_t hooks_lock = PTHREAD_MUTEX_INITIALIZER;
+static rlx_mutex hooks_lock = RLX_MUTEX_INIT;
 static struct {
   rlx_log_fn log;
   void *log_user;
@@ -36,26 +36,26 @@ static _Thread_local struct {
 } held;
 
 /* No thread is changing the hooks when the process forks. */
-static void hold_hooks(void) { pthread_mutex_lock(&hooks_lock); }
-static void release_hooks(void) { pthread_mutex_unlock(&hooks_lock); }
+static void hold_hooks(void) { rlx_mutex_lock(&hooks_lock); }
+static void release_hooks(void) { rlx_mutex_unlock(&hooks_lock); }
 __attribute__((constructor)) static void survive_fork(void) {
-  (void)pthread_atfork(hold_hooks, release_hooks, release_hooks);
+  rlx_os_at_fork(hold_hooks, release_hooks, release_hooks);
 }
 
 void rlx_set_log(rlx_log_fn fn, void *user) {
-  pthread_mutex_lock(&hooks_lock);
+  rlx_mutex_lock(&hooks_lock);
   hooks.log = fn;
   hooks.log_user = user;
   atomic_store_explicit(&has_log, fn != NULL, memory_order_relaxed);
-  pthread_mutex_unlock(&hooks_lock);
+  rlx_mutex_unlock(&hooks_lock);
 }
 
 void rlx_set_trace(rlx_trace_fn fn, void *user) {
-  pthread_mutex_lock(&hooks_lock);
+  rlx_mutex_lock(&hooks_lock);
   hooks.trace = fn;
   hooks.trace_user = user;
   atomic_store_explicit(&has_trace, fn != NULL, memory_order_relaxed);
-  pthread_mutex_unlock(&hooks_lock);
+  rlx_mutex_unlock(&hooks_lock);
 }
 
 static void deliver(rlx_log_fn own, void *own_user, rlx_log_level level, const char *text) {
@@ -63,10 +63,10 @@ static void deliver(rlx_log_fn own, void *own_user, rlx_log_level level, const c
     own(own_user, level, text);
     return;
   }
-  pthread_mutex_lock(&hooks_lock);
+  rlx_mutex_lock(&hooks_lock);
   rlx_log_fn fn = hooks.log;
   void *user = hooks.log_user;
-  pthread_mutex_unlock(&hooks_lock);
+  rlx_mutex_unlock(&hooks_lock);
   if (fn) fn(user, level, text);
 }
 
@@ -107,29 +107,25 @@ void rlx_log_release(void) {
   }
 }
 
-void rlx_log_lock(pthread_mutex_t *lock) {
+void rlx_log_lock(rlx_mutex *lock) {
   rlx_log_hold();
-  pthread_mutex_lock(lock);
+  rlx_mutex_lock(lock);
 }
 
-void rlx_log_unlock(pthread_mutex_t *lock) {
-  pthread_mutex_unlock(lock);
+void rlx_log_unlock(rlx_mutex *lock) {
+  rlx_mutex_unlock(lock);
   rlx_log_release();
 }
 
-uint64_t rlx_now_ns(void) {
-  struct timespec now = {0};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+uint64_t rlx_now_ns(void) { return rlx_os_clock(); }
 
 static void trace_write(const char *name, bool begin) {
   if (held.depth) return;
   if (!atomic_load_explicit(&has_trace, memory_order_relaxed)) return;
-  pthread_mutex_lock(&hooks_lock);
+  rlx_mutex_lock(&hooks_lock);
   rlx_trace_fn fn = hooks.trace;
   void *user = hooks.trace_user;
-  pthread_mutex_unlock(&hooks_lock);
+  rlx_mutex_unlock(&hooks_lock);
   if (!fn) return;
   fn(user, name, begin, rlx_now_ns());
 }

@@ -3,8 +3,7 @@
 #ifndef RLX_BASE_LOG_H
 #define RLX_BASE_LOG_H
 
-#include <pthread.h>
-
+#include "base/os.h"
 #include "base/status.h"
 
 void rlx_log_write(rlx_log_level level, const char *fmt, ...) RLX_PRINTF(2, 3);
@@ -16,8 +15,8 @@ void rlx_trace_end(const char *name);
 void rlx_log_hold(void);
 void rlx_log_release(void);
 /* A mutex with that: for every mutex under which something may be logged. */
-void rlx_log_lock(pthread_mutex_t *lock);
-void rlx_log_unlock(pthread_mutex_t *lock);
+void rlx_log_lock(rlx_mutex *lock);
+void rlx_log_unlock(rlx_mutex *lock);
 /* The clock of trace spans: nanoseconds of the monotonic clock. */
 uint64_t rlx_now_ns(void);
 

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+
+#include "base/os.h"
 
 enum { MAX_PATH = 1024 };
 
@@ -87,13 +88,13 @@ static uint64_t left_in_all_groups(const char *root) {
 
 /* Bytes left of the address space; UINT64_MAX if it is not limited. */
 static uint64_t left_in_address_space(const char *root) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+  const uint64_t limit = rlx_os_address_space();
+  if (limit == UINT64_MAX) return limit;
   char path[MAX_PATH];
   snprintf(path, sizeof path, "%.900s/proc/self/status", root);
   uint64_t kib = number_in(path, "VmSize:");
-  if (kib == UINT64_MAX) return (uint64_t)limit.rlim_cur;
-  return limit.rlim_cur > kib * 1024 ? (uint64_t)limit.rlim_cur - kib * 1024 : 0;
+  if (kib == UINT64_MAX) return limit;
+  return limit > kib * 1024 ? limit - kib * 1024 : 0;
 }
 
 uint64_t rlx_machine_free_bytes_at(const char *root) {

@@ -4,7 +4,6 @@
  * relaxed atomic operations and the check of the budget (budget.h), which may refuse. Blocks of a session's allocator
  * are in a table (mem_source.h). The hook and its argument are plain globals, because the contract forbids changing
  * them while other threads allocate. malloc aligns to 16 bytes on every 64-bit platform. */
-#define _DEFAULT_SOURCE /* for madvise */
 #include "base/mem.h"
 
 #if defined(__linux__) || defined(__wasi__)
@@ -14,12 +13,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/arith.h"
 #include "base/budget.h"
 #include "base/mem_source.h"
+#include "base/os.h"
 
 enum { ALIGN = 16 };
 
@@ -107,32 +105,19 @@ void *rlx_mem_realloc(void *p, size_t count, size_t size) {
 
 /* Large blocks request huge pages: long strides and reads of whole weights then cause far fewer TLB misses. It is a
  * hint; without support nothing changes. */
-enum { LARGE_PAGE = 2 << 20 };
-
 void *rlx_mem_alloc_aligned(size_t bytes, size_t align) {
   if (!may_allocate(bytes, 0)) return NULL;
   void *p = NULL;
   if (align < sizeof(void *)) align = sizeof(void *);
   rlx_mem_source *s = rlx_mem_source_now();
   if (s) return alloc_from(s, bytes, align < ALIGN ? ALIGN : align);
-  if (bytes >= 2 * LARGE_PAGE && align < LARGE_PAGE) align = LARGE_PAGE;
+  if (bytes >= 2 * RLX_OS_LARGE_PAGE && align < RLX_OS_LARGE_PAGE) align = RLX_OS_LARGE_PAGE;
   if (posix_memalign(&p, align, bytes ? bytes : 1) != 0) return NULL;
-#if defined(MADV_HUGEPAGE)
-  if (align >= LARGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE);
-#endif
+  if (align >= RLX_OS_LARGE_PAGE) rlx_os_use_large_pages(p, bytes);
   return count_heap(p);
 }
 
-void rlx_mem_discard(void *p, size_t bytes) {
-#if defined(MADV_DONTNEED)
-  long page = sysconf(_SC_PAGESIZE);
-  size_t before = page > 0 ? (size_t)(-(intptr_t)p & (page - 1)) : bytes;
-  if (before < bytes && bytes - before >= (size_t)page)
-    (void)madvise((char *)p + before, (bytes - before) / (size_t)page * (size_t)page, MADV_DONTNEED);
-#else
-  (void)p, (void)bytes;
-#endif
-}
+void rlx_mem_discard(void *p, size_t bytes) { rlx_os_discard(p, bytes); }
 
 void rlx_mem_free(void *p) {
   if (!p) return;

@@ -2,8 +2,9 @@
  * threads seldom meet. Its own memory is the heap's. */
 #include "base/mem_source.h"
 
-#include <pthread.h>
 #include <stdlib.h>
+
+#include "base/os.h"
 
 struct rlx_mem_source {
   atomic_size_t refs; /* its owner's, and one per block */
@@ -18,7 +19,7 @@ typedef struct slot {
 } slot;
 
 typedef struct part {
-  pthread_mutex_t lock;
+  rlx_mutex lock;
   slot *v;
   size_t n, cap; /* cap is a power of two, or 0 */
 } part;
@@ -26,7 +27,7 @@ typedef struct part {
 enum { N_PARTS = 16, FIRST_SLOTS = 64 };
 /* clang-format off */
 static part parts[N_PARTS] = {
-#define PART {.lock = PTHREAD_MUTEX_INITIALIZER}
+#define PART {.lock = RLX_MUTEX_INIT}
   PART, PART, PART, PART, PART, PART, PART, PART, PART, PART, PART, PART, PART, PART, PART, PART,
 #undef PART
 };
@@ -36,14 +37,12 @@ static _Thread_local rlx_mem_source *current;
 
 /* The list is not being changed while the process forks. */
 static void hold_parts(void) {
-  for (size_t i = 0; i < N_PARTS; i++) pthread_mutex_lock(&parts[i].lock);
+  for (size_t i = 0; i < N_PARTS; i++) rlx_mutex_lock(&parts[i].lock);
 }
 static void free_parts(void) {
-  for (size_t i = 0; i < N_PARTS; i++) pthread_mutex_unlock(&parts[i].lock);
+  for (size_t i = 0; i < N_PARTS; i++) rlx_mutex_unlock(&parts[i].lock);
 }
-__attribute__((constructor)) static void survive_fork(void) {
-  (void)pthread_atfork(hold_parts, free_parts, free_parts);
-}
+__attribute__((constructor)) static void survive_fork(void) { rlx_os_at_fork(hold_parts, free_parts, free_parts); }
 
 /* ---- sources ---- */
 
@@ -96,20 +95,20 @@ static bool make_room(part *t) {
 
 static bool insert(const void *p, const rlx_mem_piece *piece) {
   part *t = part_of(p);
-  pthread_mutex_lock(&t->lock);
+  rlx_mutex_lock(&t->lock);
   bool ok = make_room(t);
   if (ok) {
     t->v[place_of(t, p)] = (slot){p, *piece};
     t->n++;
   }
-  pthread_mutex_unlock(&t->lock);
+  rlx_mutex_unlock(&t->lock);
   return ok;
 }
 
 /* Takes p out; those behind it that it kept from their places move up. */
 static rlx_mem_piece take_out(const void *p) {
   part *t = part_of(p);
-  pthread_mutex_lock(&t->lock);
+  rlx_mutex_lock(&t->lock);
   size_t mask = t->cap - 1, hole = place_of(t, p);
   rlx_mem_piece piece = t->v[hole].piece;
   for (size_t i = (hole + 1) & mask; t->v[i].p; i = (i + 1) & mask) {
@@ -124,17 +123,17 @@ static rlx_mem_piece take_out(const void *p) {
     t->v = NULL;
     t->cap = 0;
   }
-  pthread_mutex_unlock(&t->lock);
+  rlx_mutex_unlock(&t->lock);
   return piece;
 }
 
 bool rlx_mem_source_look(const void *p, rlx_mem_piece *out) {
   part *t = part_of(p);
-  pthread_mutex_lock(&t->lock);
+  rlx_mutex_lock(&t->lock);
   const slot *at = t->cap ? &t->v[place_of(t, p)] : NULL;
   bool found = at && at->p;
   if (found) *out = at->piece;
-  pthread_mutex_unlock(&t->lock);
+  rlx_mutex_unlock(&t->lock);
   return found;
 }
 

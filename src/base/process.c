@@ -4,14 +4,15 @@
  * system call. The handler is registered when the library is loaded; the C library drops it when it is unloaded. */
 #include "base/process.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
+
+#include "base/os.h"
 
 static atomic_uint n_forks;
 
 static void in_child(void) { atomic_fetch_add_explicit(&n_forks, 1, memory_order_relaxed); }
 
-__attribute__((constructor)) static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, in_child); }
+__attribute__((constructor)) static void watch_forks(void) { rlx_os_at_fork(NULL, NULL, in_child); }
 
 uint32_t rlx_process_number(void) { return atomic_load_explicit(&n_forks, memory_order_relaxed); }
 

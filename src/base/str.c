@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/c_locale.h"
+#include "base/os.h"
 
 /* Room for n more bytes and the terminator. */
 static bool make_room(rlx_str *s, size_t n) {
@@ -201,7 +201,5 @@ uint64_t rlx_text_hash(uint64_t seed, const char *text) {
 }
 
 uint64_t rlx_text_hash_seed(const void *salt) {
-  struct timespec t = {0};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return ((uint64_t)t.tv_nsec << 24 ^ (uint64_t)t.tv_sec ^ (uint64_t)(uintptr_t)salt) * 0xd6e8feb86659fd93u | 1u;
+  return (rlx_os_clock() << 24 ^ (uint64_t)(uintptr_t)salt) * 0xd6e8feb86659fd93u | 1u;
 }

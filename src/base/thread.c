@@ -22,22 +22,14 @@
  * to return to.
  *
  * Not provided: work stealing, priorities, results. Tasks write to memory of their own. */
-#if defined(__linux__)
-#define _GNU_SOURCE /* sched_getaffinity */
-#endif
 #include "base/thread.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/budget.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/process.h"
 
 enum {
@@ -48,14 +40,14 @@ enum {
 typedef struct worker {
   rlx_pool *pool;
   struct worker *next;
-  pthread_t thread;
+  rlx_os_thread thread;
   unsigned index;
 } worker;
 
 struct rlx_pool {
-  pthread_mutex_t run_lock; /* held by the caller of the current run */
-  pthread_mutex_t lock;     /* for the two conditions */
-  pthread_cond_t wake, idle;
+  rlx_mutex run_lock; /* held by the caller of the current run */
+  rlx_mutex lock;     /* for the two conditions */
+  rlx_cond wake, idle;
   int n_made;      /* how many of the four above are initialised */
   worker *workers; /* started ones, newest first */
   unsigned n_threads;
@@ -128,11 +120,11 @@ static void await_run(rlx_pool *p, uint64_t last_run) {
     if (is_new(p, last_run) || atomic_load_explicit(&p->stop, memory_order_relaxed)) return;
     pause_core();
   }
-  pthread_mutex_lock(&p->lock);
+  rlx_mutex_lock(&p->lock);
   atomic_fetch_add(&p->n_asleep, 1);
-  if (!is_new(p, last_run) && !atomic_load(&p->stop)) pthread_cond_wait(&p->wake, &p->lock);
+  if (!is_new(p, last_run) && !atomic_load(&p->stop)) rlx_cond_wait(&p->wake, &p->lock);
   atomic_fetch_sub(&p->n_asleep, 1);
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_unlock(&p->lock);
 }
 
 /* Joins the open run, if there is one. Returns its number, else last_run. */
@@ -143,9 +135,9 @@ static uint64_t join_run(rlx_pool *p, uint64_t last_run, unsigned index) {
   if (joins) claim_tasks(p, index);
   if (!rlx_process_is_own(p->process)) return last_run;
   if (atomic_fetch_sub(&p->n_joined, 1) == 1 && atomic_load(&p->waits)) {
-    pthread_mutex_lock(&p->lock);
-    pthread_cond_signal(&p->idle);
-    pthread_mutex_unlock(&p->lock);
+    rlx_mutex_lock(&p->lock);
+    rlx_cond_signal(&p->idle);
+    rlx_mutex_unlock(&p->lock);
   }
   return joins ? run : last_run;
 }
@@ -160,22 +152,12 @@ static void *worker_main(void *argument) {
   return NULL;
 }
 
-/* Workers block all signals: those are for the program's own threads. */
-static int start_thread(worker *w) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = pthread_create(&w->thread, NULL, worker_main, w);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return error;
-}
-
 static rlx_status add_worker(rlx_pool *p, unsigned index) {
   worker *w = rlx_new(worker);
   if (!w) return RLX_FAIL(RLX_NO_MEMORY, "no memory for thread %u of %u", index + 1, p->n_threads);
   w->pool = p;
   w->index = index;
-  int error = start_thread(w);
+  int error = rlx_os_thread_start(&w->thread, worker_main, w);
   if (error) {
     rlx_mem_free(w);
     return RLX_FAIL(RLX_NO_MEMORY, "the system refused thread %u of %u (error %d)", index + 1, p->n_threads, error);
@@ -186,24 +168,14 @@ static rlx_status add_worker(rlx_pool *p, unsigned index) {
 }
 
 static rlx_status make_locks(rlx_pool *p) {
-  bool ok = pthread_mutex_init(&p->run_lock, NULL) == 0 && ++p->n_made && pthread_mutex_init(&p->lock, NULL) == 0 &&
-            ++p->n_made && pthread_cond_init(&p->wake, NULL) == 0 && ++p->n_made &&
-            pthread_cond_init(&p->idle, NULL) == 0 && ++p->n_made;
+  bool ok = rlx_mutex_init(&p->run_lock) && ++p->n_made && rlx_mutex_init(&p->lock) && ++p->n_made &&
+            rlx_cond_init(&p->wake) && ++p->n_made && rlx_cond_init(&p->idle) && ++p->n_made;
   return ok ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the system refused lock %d of a thread pool", p->n_made + 1);
 }
 
 static unsigned count_cores(void) {
-  long n = sysconf(_SC_NPROCESSORS_ONLN);
-  return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
-}
-
-/* Cores in this process's affinity mask, which may be fewer. */
-static unsigned count_own_cores(void) {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return (unsigned)CPU_COUNT(&set);
-#endif
-  return count_cores();
+  const uint32_t n = rlx_os_cores();
+  return n > MAX_THREADS ? MAX_THREADS : n;
 }
 
 rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out) {
@@ -215,7 +187,7 @@ rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out) {
   memset(p, 0, sizeof *p);
   p->n_threads = n_threads ? n_threads : count_cores();
   p->process = rlx_process_number();
-  p->spins = p->n_threads <= count_own_cores();
+  p->spins = p->n_threads <= rlx_os_own_cores();
   rlx_status s = make_locks(p);
   for (unsigned i = 1; i < p->n_threads && s == RLX_OK; i++) s = add_worker(p, i);
   if (s != RLX_OK) {
@@ -231,21 +203,21 @@ void rlx_pool_destroy(rlx_pool *p) {
   /* else there are no threads, and the locks may be held by threads of the parent */
   const bool is_own = rlx_process_is_own(p->process);
   if (p->workers && is_own) {
-    pthread_mutex_lock(&p->lock);
+    rlx_mutex_lock(&p->lock);
     atomic_store(&p->stop, true);
-    pthread_cond_broadcast(&p->wake);
-    pthread_mutex_unlock(&p->lock);
+    rlx_cond_broadcast(&p->wake);
+    rlx_mutex_unlock(&p->lock);
   }
   for (worker *w = p->workers, *next; w; w = next) {
     next = w->next;
-    if (is_own) pthread_join(w->thread, NULL);
+    if (is_own) rlx_os_thread_join(w->thread);
     rlx_mem_free(w);
   }
   if (!is_own) p->n_made = 0;
-  if (p->n_made > 3) pthread_cond_destroy(&p->idle);
-  if (p->n_made > 2) pthread_cond_destroy(&p->wake);
-  if (p->n_made > 1) pthread_mutex_destroy(&p->lock);
-  if (p->n_made > 0) pthread_mutex_destroy(&p->run_lock);
+  if (p->n_made > 3) rlx_cond_destroy(&p->idle);
+  if (p->n_made > 2) rlx_cond_destroy(&p->wake);
+  if (p->n_made > 1) rlx_mutex_destroy(&p->lock);
+  if (p->n_made > 0) rlx_mutex_destroy(&p->run_lock);
   rlx_mem_free(p);
 }
 
@@ -261,27 +233,23 @@ static void open_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) 
   atomic_fetch_add(&p->run, 1);
   if (atomic_load(&p->n_asleep) == 0) return;
   size_t n_wanted = n_tasks < p->n_threads ? n_tasks : p->n_threads;
-  pthread_mutex_lock(&p->lock);
-  for (size_t i = 1; i < n_wanted; i++) pthread_cond_signal(&p->wake);
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_lock(&p->lock);
+  for (size_t i = 1; i < n_wanted; i++) rlx_cond_signal(&p->wake);
+  rlx_mutex_unlock(&p->lock);
 }
 
 /* Waits for `idle`, with the lock held. Workers have no budget: while their last tasks run, the caller polls its
  * own. */
 static void await_idle(rlx_pool *p) {
-  enum { POLL_NS = 5000000, SECOND_NS = 1000000000 };
+  enum { POLL_NS = 5000000 };
   if (!p->stoppable || atomic_load_explicit(&p->is_stopped, memory_order_relaxed)) {
-    pthread_cond_wait(&p->idle, &p->lock);
+    rlx_cond_wait(&p->idle, &p->lock);
     return;
   }
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += POLL_NS;
-  if (until.tv_nsec >= SECOND_NS) until.tv_sec++, until.tv_nsec -= SECOND_NS;
-  if (pthread_cond_timedwait(&p->idle, &p->lock, &until) != ETIMEDOUT) return;
-  pthread_mutex_unlock(&p->lock); /* the caller's cancel function may take long */
+  if (rlx_cond_wait_for(&p->idle, &p->lock, POLL_NS)) return;
+  rlx_mutex_unlock(&p->lock); /* the caller's cancel function may take long */
   if (rlx_budget_stops()) atomic_store_explicit(&p->is_stopped, true, memory_order_relaxed);
-  pthread_mutex_lock(&p->lock);
+  rlx_mutex_lock(&p->lock);
 }
 
 /* After this no worker joins, and what the joined workers wrote is visible, by way of n_joined. */
@@ -293,11 +261,11 @@ static void close_run(rlx_pool *p) {
     pause_core();
   }
   if (atomic_load(&p->n_joined) == 0) return;
-  pthread_mutex_lock(&p->lock);
+  rlx_mutex_lock(&p->lock);
   atomic_store(&p->waits, true);
   while (atomic_load(&p->n_joined) > 0) await_idle(p);
   atomic_store(&p->waits, false);
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_unlock(&p->lock);
 }
 
 static void run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user, bool stoppable) {
@@ -308,13 +276,13 @@ static void run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user, bool 
     return;
   }
   if (n_tasks == 0) return;
-  pthread_mutex_lock(&p->run_lock);
+  rlx_mutex_lock(&p->run_lock);
   p->stoppable = stoppable;
   atomic_store_explicit(&p->is_stopped, false, memory_order_relaxed);
   open_run(p, n_tasks, fn, user);
   claim_tasks(p, 0);
   close_run(p);
-  pthread_mutex_unlock(&p->run_lock);
+  rlx_mutex_unlock(&p->run_lock);
 }
 
 void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) { run(p, n_tasks, fn, user, false); }

@@ -403,6 +403,9 @@ const rlx_watch *cli_limited(void);
 
 /* Between these, interrupts (SIGINT, SIGTERM, SIGHUP) are deferred because files are being written. At all other
  * times an interrupt ends the process at once, with nothing to clean up. */
+/* For main, at the start. A closed standard descriptor is filled, so that no file gets its number. */
+void cli_fill_standard_descriptors(void);
+void cli_set_signals(void);
 void cli_hold_interrupts(void);
 void cli_release_interrupts(void);
 /* Whether an interrupt is deferred. An rlx_watch cancel callback. */

@@ -9,6 +9,7 @@
 
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "cpu/cpu.h"
 #include "cpu/slab.h"
 #include "device/queue.h"
@@ -68,8 +69,7 @@ static void fill_info(cpu_isa isa, rlx_device_info *out) {
   make_uuid(out->name, out->uuid, sizeof out->uuid);
   snprintf(out->driver, sizeof out->driver, "rlx %s %s", rlx_version(), cpu_isa_name(isa));
   snprintf(out->features, sizeof out->features, "%s", cpu_isa_features(isa));
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  out->n_units = cores > 0 ? (uint32_t)cores : 1;
+  out->n_units = rlx_os_cores();
 #if defined(_SC_PHYS_PAGES)
   out->memory_bytes = pages_as_bytes(sysconf(_SC_PHYS_PAGES));
 #endif

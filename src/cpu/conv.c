@@ -241,7 +241,7 @@ static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, boo
   size_t n_out = (size_t)type->shape.v[0], groups = winograd ? 1 : layout - CPU_LAYOUT_CONV, each = n_out / groups;
   size_t k = n_out ? rlx_dims_count(&type->shape) / n_out : 0;
   size_t before = winograd ? cpu_winograd_direct_at(&type->shape) : 0;
-  if (to_layout) memset(dst, 0, packed_bytes(isa, layout, type));
+  if (to_layout) memset(dst, 0, (size_t)packed_bytes(isa, layout, type));
   if (to_layout && winograd) cpu_winograd_pack(&type->shape, src, dst, pool);
   for (size_t o = 0; o < n_out; o++)
     for (size_t t = 0; t < k; t++) {

@@ -9,12 +9,12 @@
  * slabs stay open at once, so that smaller blocks can use what a matrix left at the end of one. */
 #include "cpu/slab.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "base/arith.h"
 #include "base/mem.h"
 #include "base/mem_source.h"
+#include "base/os.h"
 
 enum { SLAB_BYTES = 16 << 20, MIN = 32 << 10, MAX = 4 << 20, N_OPEN = 16 };
 
@@ -25,14 +25,14 @@ struct cpu_slab {
 
 /* The slabs that the next block may come from; NULL where there is none. Freed with their last block, like the
  * others. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static rlx_mutex lock = RLX_MUTEX_INIT;
 static cpu_slab *open_slabs[N_OPEN];
 
 /* Holds the lock across fork, so that the child finds the slabs consistent. */
-static void hold_slabs(void) { pthread_mutex_lock(&lock); }
-static void release_slabs(void) { pthread_mutex_unlock(&lock); }
+static void hold_slabs(void) { rlx_mutex_lock(&lock); }
+static void release_slabs(void) { rlx_mutex_unlock(&lock); }
 __attribute__((constructor)) static void register_fork_handlers(void) {
-  (void)pthread_atfork(hold_slabs, release_slabs, release_slabs);
+  rlx_os_at_fork(hold_slabs, release_slabs, release_slabs);
 }
 
 static cpu_slab *slab_create(void) {
@@ -92,9 +92,9 @@ void *cpu_slab_alloc(size_t bytes, size_t align, cpu_slab **slab) {
   *slab = NULL;
   if (!uses_slab(bytes) || rlx_mem_source_now()) /* slabs are shared between sessions; an allocator is not */
     return rlx_mem_alloc_aligned(bytes, align);
-  pthread_mutex_lock(&lock);
+  rlx_mutex_lock(&lock);
   void *p = cut_block(bytes, align, slab);
-  pthread_mutex_unlock(&lock);
+  rlx_mutex_unlock(&lock);
   return p ? p : rlx_mem_alloc_aligned(bytes, align); /* a block may fit where a whole slab does not */
 }
 
@@ -103,12 +103,12 @@ void cpu_slab_free(void *p, cpu_slab *slab) {
     rlx_mem_free(p);
     return;
   }
-  pthread_mutex_lock(&lock);
+  rlx_mutex_lock(&lock);
   if (--slab->n_blocks == 0) {
     for (size_t i = 0; i < N_OPEN; i++)
       if (open_slabs[i] == slab) open_slabs[i] = NULL;
     rlx_mem_free(slab->memory);
     rlx_mem_free(slab);
   }
-  pthread_mutex_unlock(&lock);
+  rlx_mutex_unlock(&lock);
 }

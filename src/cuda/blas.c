@@ -2,11 +2,10 @@
  * right factor our a, and its rows are our columns n. */
 #include "cuda/blas.h"
 
-#include <pthread.h>
-
 #include "base/library.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/os.h"
 
 static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so",
                                     "/usr/local/cuda/lib64/libcublasLt.so"};
@@ -34,8 +33,8 @@ static void load(void) {
 }
 
 void cu_blas_open(cu_device *d) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, load);
+  static rlx_once once = RLX_ONCE_INIT;
+  rlx_once_run(&once, load);
   if (!is_loaded) return;
   cublasStatus s = functions.Create(&d->blas_handle);
   if (s) {

@@ -11,9 +11,9 @@
 #ifndef RLX_CUDA_CU_H
 #define RLX_CUDA_CU_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/os.h"
 #include "cuda/loader.h"
 #include "cuda/queue.h"
 #include "gpu/pipelines.h"
@@ -28,14 +28,14 @@ struct cu_device {
   CUcontext context;
   uint64_t submit_cost; /* maximum cost of one submission of a run that can be stopped, in gpu_dispatch.cost */
 
-  pthread_mutex_t lock; /* guards the list of queues */
-  pthread_cond_t waited;
+  rlx_mutex lock; /* guards the list of queues */
+  rlx_cond waited;
   cu_queue *queues;
   uint32_t last_queue_id;
   int n_locks; /* number of locks that were initialised */
 
   gpu_pipelines pipelines;
-  pthread_mutex_t walk_lock; /* guards what follows, and is held while a kernel is composed and compiled */
+  rlx_mutex walk_lock;       /* guards what follows, and is held while a kernel is composed and compiled */
   struct cu_walker *walkers; /* walk.h */
   uint64_t walk_runs;        /* runs after which a span is walked */
   size_t walk_min;           /* minimum of its dispatches */

@@ -134,11 +134,11 @@ static rlx_status fill(cu_device *d, const rlx_open_options *options) {
   variant v;
   RLX_TRY(gpu_device_words("cuda", options ? options->variant : NULL, words, sizeof words / sizeof *words, &v.block));
   apply_variant(d, &v);
-  if (pthread_mutex_init(&d->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
+  if (!rlx_mutex_init(&d->lock)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
   d->n_locks++;
-  if (pthread_cond_init(&d->waited, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a condition variable");
+  if (!rlx_cond_init(&d->waited)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a condition variable");
   d->n_locks++;
-  if (pthread_mutex_init(&d->walk_lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
+  if (!rlx_mutex_init(&d->walk_lock)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
   d->n_locks++;
   CUcontext created;
   CUresult r = d->f->CtxCreate(&created, CU_CTX_MAP_HOST, d->physical->handle); /* and makes it current */
@@ -179,8 +179,8 @@ void cu_device_close(rlx_device *base) {
     cu_leave(d);
   }
   if (d->context) d->f->CtxDestroy(d->context);
-  if (d->n_locks > 2) pthread_mutex_destroy(&d->walk_lock);
-  if (d->n_locks > 1) pthread_cond_destroy(&d->waited);
-  if (d->n_locks > 0) pthread_mutex_destroy(&d->lock);
+  if (d->n_locks > 2) rlx_mutex_destroy(&d->walk_lock);
+  if (d->n_locks > 1) rlx_cond_destroy(&d->waited);
+  if (d->n_locks > 0) rlx_mutex_destroy(&d->lock);
   rlx_mem_free(d);
 }

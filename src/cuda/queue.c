@@ -23,7 +23,7 @@ static void unlink_queue(cu_queue *q) {
   cu_queue **at = &d->queues;
   while (*at != q) at = &(*at)->next;
   *at = q->next;
-  while (q->n_waiting) pthread_cond_wait(&d->waited, &d->lock);
+  while (q->n_waiting) rlx_cond_wait(&d->waited, &d->lock);
   rlx_log_unlock(&d->lock);
 }
 
@@ -38,7 +38,7 @@ static void queue_free(cu_queue *q) {
     if (q->events[i]) f->EventDestroy(q->events[i]);
   if (q->stream) f->StreamDestroy(q->stream);
   if (q->slots) f->MemFreeHost(q->slots);
-  if (q->has_lock) pthread_mutex_destroy(&q->lock);
+  if (q->has_lock) rlx_mutex_destroy(&q->lock);
   rlx_mem_free(q);
 }
 
@@ -55,7 +55,7 @@ rlx_status cu_queue_create(rlx_device *base, rlx_queue **out) {
     rlx_mem_free(q);
     return s;
   }
-  q->has_lock = pthread_mutex_init(&q->lock, NULL) == 0;
+  q->has_lock = rlx_mutex_init(&q->lock);
   s = q->has_lock ? make_stream(q) : RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
   if (s) queue_free(q);
   cu_leave(d);
@@ -182,7 +182,7 @@ static void leave_queue(cu_queue *q) {
   cu_device *d = q->device;
   rlx_log_lock(&d->lock);
   q->n_waiting--;
-  pthread_cond_broadcast(&d->waited);
+  rlx_cond_broadcast(&d->waited);
   rlx_log_unlock(&d->lock);
 }
 

@@ -8,9 +8,9 @@
 #ifndef RLX_CUDA_QUEUE_H
 #define RLX_CUDA_QUEUE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/os.h"
 #include "cuda/driver.h"
 #include "device/backend.h"
 
@@ -26,7 +26,7 @@ typedef struct cu_queue {
   struct cu_queue *next;
   uint32_t n_waiting; /* threads that wait for it without owning it; under the device's lock */
 
-  pthread_mutex_t lock; /* guards what follows */
+  rlx_mutex lock; /* guards what follows */
   bool has_lock;
   bool is_dirty;                   /* work was submitted after the last event */
   uint64_t submitted;              /* serial of the last event */

@@ -5,13 +5,13 @@
  * cannot fail. */
 #include "device/block_pool.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/budget.h"
 #include "base/machine.h"
+#include "base/os.h"
 #include "device/registry.h"
 
 /* Smaller requests do not query the system for free memory: the query would cost more than the check is worth. */
@@ -21,7 +21,7 @@ struct rlx_block_pool {
   atomic_size_t refs;
   rlx_device *device;
   rlx_queue *queue;
-  pthread_mutex_t lock; /* guards all below */
+  rlx_mutex lock; /* guards all below */
   RLX_ARRAY(rlx_block *) idle;
   rlx_block_pool_stats stats;
 };
@@ -38,13 +38,13 @@ rlx_status rlx_block_pool_create(rlx_device *d, uint64_t cap_bytes, rlx_block_po
   if (!d) return RLX_FAIL(RLX_INVALID, "rlx_block_pool_create: the device is NULL");
   rlx_block_pool *p = rlx_new(rlx_block_pool);
   if (!p) return RLX_FAIL(RLX_NO_MEMORY, "block pool of %s", d->info.name);
-  if (pthread_mutex_init(&p->lock, NULL)) {
+  if (!rlx_mutex_init(&p->lock)) {
     rlx_mem_free(p);
     return RLX_FAIL(RLX_NO_MEMORY, "block pool of %s: no mutex", d->info.name);
   }
   rlx_status s = d->backend->queue_create(d, &p->queue);
   if (s) {
-    pthread_mutex_destroy(&p->lock);
+    rlx_mutex_destroy(&p->lock);
     rlx_mem_free(p);
     return rlx_fail_frame(s, "a queue of %s", d->info.name);
   }
@@ -69,7 +69,7 @@ void rlx_block_pool_release(rlx_block_pool *p) {
   p->device->backend->queue_destroy(p->queue);
   rlx_device_release(p->device);
   rlx_array_deinit(&p->idle);
-  pthread_mutex_destroy(&p->lock);
+  rlx_mutex_destroy(&p->lock);
   rlx_mem_free(p);
 }
 
@@ -105,9 +105,9 @@ static void destroy_block(rlx_block_pool *p, rlx_block *b) { p->device->backend-
 
 /* Removes the least recently used block if more than `keep_bytes` are idle. */
 static rlx_block *take_oldest(rlx_block_pool *p, uint64_t keep_bytes) {
-  pthread_mutex_lock(&p->lock);
+  rlx_mutex_lock(&p->lock);
   rlx_block *b = p->stats.idle_bytes > keep_bytes && p->idle.n ? take(p, 0) : NULL;
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_unlock(&p->lock);
   return b;
 }
 
@@ -119,13 +119,13 @@ void rlx_block_pool_trim(rlx_block_pool *p, uint64_t keep_bytes) {
 static rlx_status make_block(rlx_block_pool *p, uint64_t bytes, rlx_block **out) {
   rlx_status s = p->device->backend->block_create(p->device, bytes, out);
   if (s) return s;
-  pthread_mutex_lock(&p->lock);
-  bool has_room = rlx_array_reserve(&p->idle, p->stats.n_used + 1);
+  rlx_mutex_lock(&p->lock);
+  bool has_room = rlx_array_reserve(&p->idle, (size_t)p->stats.n_used + 1);
   if (has_room) {
     count_used(p, *out);
     p->stats.n_created++;
   }
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_unlock(&p->lock);
   if (has_room) return RLX_OK;
   destroy_block(p, *out);
   *out = NULL;
@@ -142,9 +142,9 @@ static uint64_t limit_now(const rlx_block_pool_stats *s) {
 }
 
 rlx_status rlx_block_pool_affords(rlx_block_pool *p, uint64_t bytes) {
-  pthread_mutex_lock(&p->lock);
+  rlx_mutex_lock(&p->lock);
   rlx_block_pool_stats stats = p->stats;
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_unlock(&p->lock);
   uint64_t used = stats.used_bytes, limit = bytes < LARGE_BYTES ? stats.limit_bytes : limit_now(&stats);
   if (!limit || (used <= limit && bytes <= limit - used)) return RLX_OK;
   return RLX_FAIL(RLX_LIMIT, "%s of memory on %s, with %s in use there; the limit is %s", RLX_BYTES_TEXT(bytes),
@@ -152,9 +152,9 @@ rlx_status rlx_block_pool_affords(rlx_block_pool *p, uint64_t bytes) {
 }
 
 static bool has_idle(rlx_block_pool *p) {
-  pthread_mutex_lock(&p->lock);
+  rlx_mutex_lock(&p->lock);
   bool has = p->idle.n > 0;
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_unlock(&p->lock);
   return has;
 }
 
@@ -162,13 +162,13 @@ rlx_status rlx_block_pool_get(rlx_block_pool *p, uint64_t bytes, bool zeroed, rl
   *out = NULL;
   if (!p) return RLX_FAIL(RLX_INVALID, "rlx_block_pool_get: the pool is NULL");
   RLX_TRY(rlx_block_pool_affords(p, bytes));
-  pthread_mutex_lock(&p->lock);
+  rlx_mutex_lock(&p->lock);
   rlx_block *b = take_best(p, bytes);
   if (b) {
     count_used(p, b);
     p->stats.n_reused++;
   }
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_unlock(&p->lock);
   rlx_status s = RLX_OK;
   if (!b) {
     s = make_block(p, bytes, &b);
@@ -191,14 +191,14 @@ static void give_back(rlx_block_pool *p, rlx_block *b, bool keep) {
   if (!p || !b) return;
   uint64_t cap_bytes = p->stats.cap_bytes; /* never changes */
   bool is_kept = keep && b->bytes > 0 && b->bytes <= cap_bytes;
-  pthread_mutex_lock(&p->lock);
+  rlx_mutex_lock(&p->lock);
   p->stats.n_used--;
   p->stats.used_bytes -= b->bytes;
   if (is_kept) {
     p->idle.v[p->idle.n++] = b;
     p->stats.idle_bytes += b->bytes;
   }
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_unlock(&p->lock);
   if (is_kept) rlx_block_pool_trim(p, cap_bytes);
   else destroy_block(p, b);
 }
@@ -209,9 +209,9 @@ void rlx_block_pool_drop(rlx_block_pool *p, rlx_block *b) { give_back(p, b, fals
 void rlx_block_pool_stats_get(rlx_block_pool *p, rlx_block_pool_stats *out) {
   *out = (rlx_block_pool_stats){0};
   if (!p) return;
-  pthread_mutex_lock(&p->lock);
+  rlx_mutex_lock(&p->lock);
   *out = p->stats;
   out->n_idle = p->idle.n;
-  pthread_mutex_unlock(&p->lock);
+  rlx_mutex_unlock(&p->lock);
   out->limit_bytes = limit_now(out);
 }

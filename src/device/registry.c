@@ -6,12 +6,12 @@
  * freely; its owner closes it. */
 #include "device/registry.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/mem_source.h"
+#include "base/os.h"
 #include "base/sized.h"
 #include "device/find.h"
 
@@ -30,17 +30,17 @@ typedef struct open_device {
   struct open_device *next;
 } open_device;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static rlx_mutex lock = RLX_MUTEX_INIT;
 static open_device *open_devices;
 
 /* A forked child opens its own devices: those of the parent may have threads, and a driver's handles are not valid in
  * the child. The lock may have been held while a device was being opened, so it is initialised again. */
 static void forget_devices(void) {
-  static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  static const rlx_mutex fresh = RLX_MUTEX_INIT;
   lock = fresh;
   open_devices = NULL;
 }
-__attribute__((constructor)) static void survive_fork(void) { (void)pthread_atfork(NULL, NULL, forget_devices); }
+__attribute__((constructor)) static void survive_fork(void) { rlx_os_at_fork(NULL, NULL, forget_devices); }
 
 /* ---- queries ---- */
 

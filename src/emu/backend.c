@@ -52,9 +52,9 @@ static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_
   emu_mode mode;
   RLX_TRY(find_mode(options->variant ? options->variant : "", &mode));
   emu_device *d = rlx_new(emu_device);
-  bool has_lock = d && pthread_mutex_init(&d->lock, NULL) == 0;
-  if (!has_lock || pthread_cond_init(&d->changed, NULL)) {
-    if (has_lock) pthread_mutex_destroy(&d->lock);
+  bool has_lock = d && rlx_mutex_init(&d->lock);
+  if (!has_lock || !rlx_cond_init(&d->changed)) {
+    if (has_lock) rlx_mutex_destroy(&d->lock);
     rlx_mem_free(d);
     return RLX_FAIL(RLX_NO_MEMORY, "emulated device");
   }
@@ -79,8 +79,8 @@ gpu_caps *emu_caps(rlx_device *d) { return &((emu_device *)d)->caps; }
 static void emu_close(rlx_device *d) {
   emu_device *e = (emu_device *)d;
   emu_dispatch_free(); /* a device of another variant may be in use */
-  pthread_cond_destroy(&e->changed);
-  pthread_mutex_destroy(&e->lock);
+  rlx_cond_destroy(&e->changed);
+  rlx_mutex_destroy(&e->lock);
   rlx_mem_free(e);
 }
 

@@ -2,8 +2,7 @@
 #ifndef RLX_EMU_DEVICE_H
 #define RLX_EMU_DEVICE_H
 
-#include <pthread.h>
-
+#include "base/os.h"
 #include "device/backend.h"
 #include "gpu/gpu.h"
 
@@ -18,8 +17,8 @@ typedef struct emu_device {
   gpu_caps caps;
   emu_mode mode;
   rlx_backend queued; /* the table of the other modes */
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
+  rlx_mutex lock;
+  rlx_cond changed;
   struct emu_queue *queues; /* under the lock, with all their fields */
   uint32_t last_id;
 } emu_device;

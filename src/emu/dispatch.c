@@ -3,22 +3,22 @@
  * Kernels compiled as C keep their windows, parameters and shared arrays in static variables, so only one dispatch runs
  * at a time in the process: a lock is held. Nothing here knows devices or programs, and nothing of the library but the
  * kernel table and f16 is used: the fake CUDA driver of the tests contains these files as well. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/half.h"
+#include "base/os.h"
 #include "emu/run.h"
 
-static pthread_mutex_t one_dispatch = PTHREAD_MUTEX_INITIALIZER;
+static rlx_mutex one_dispatch = RLX_MUTEX_INIT;
 
 /* In a forked child the thread that may hold the mutex does not exist: reinitialise it. */
 static void reset_mutex(void) {
-  static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  static const rlx_mutex fresh = RLX_MUTEX_INIT;
   one_dispatch = fresh;
 }
-__attribute__((constructor)) static void register_fork_handler(void) { (void)pthread_atfork(NULL, NULL, reset_mutex); }
+__attribute__((constructor)) static void register_fork_handler(void) { rlx_os_at_fork(NULL, NULL, reset_mutex); }
 
 /* ---- functions that kernels call ---- */
 
@@ -53,7 +53,7 @@ float emu_half(uint16_t h) { return rlx_f16_to_f32(h); }
 
 bool emu_dispatch(const emu_launch *d, char text[EMU_FAULT_BYTES]) {
   const emu_kernel *k = emu_kernels[d->kernel->index];
-  pthread_mutex_lock(&one_dispatch);
+  rlx_mutex_lock(&one_dispatch);
   *fault = 0;
   running = d->kernel->name;
   emu_group_size = d->group_size; /* sizes of shared arrays depend on it */
@@ -64,12 +64,12 @@ bool emu_dispatch(const emu_launch *d, char text[EMU_FAULT_BYTES]) {
     free_shared();
   }
   memcpy(text, fault, sizeof fault);
-  pthread_mutex_unlock(&one_dispatch);
+  rlx_mutex_unlock(&one_dispatch);
   return !*text;
 }
 
 void emu_dispatch_free(void) {
-  pthread_mutex_lock(&one_dispatch);
+  rlx_mutex_lock(&one_dispatch);
   emu_fibers_free();
-  pthread_mutex_unlock(&one_dispatch);
+  rlx_mutex_unlock(&one_dispatch);
 }

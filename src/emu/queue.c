@@ -7,11 +7,11 @@
  * contents once the point after the copy is reached.
  *
  * One lock per device guards all its queues. Work is executed without it. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "emu/device.h"
 
 typedef enum work_kind { WORK_WRITE, WORK_COPY, WORK_ZERO, WORK_STEPS, WORK_AFTER } work_kind;
@@ -42,7 +42,7 @@ typedef struct emu_queue {
   uint64_t failed;               /* serial of the first failure that was not reported; 0: none */
   rlx_status status;             /* of that failure */
   rlx_saved_message message;
-  pthread_t thread; /* of EMU_STREAM */
+  rlx_os_thread thread; /* of EMU_STREAM */
   bool stops;
 } emu_queue;
 
@@ -64,9 +64,9 @@ static rlx_status execute(emu_device *d, const work *w) {
     case WORK_ZERO: memset(emu_data(w->dst) + w->dst_offset, 0, (size_t)w->bytes); break;
     case WORK_STEPS: return run_steps(w);
     case WORK_AFTER:
-      pthread_mutex_lock(&d->lock);
+      rlx_mutex_lock(&d->lock);
       reach(d, w->queue_id, w->value);
-      pthread_mutex_unlock(&d->lock);
+      rlx_mutex_unlock(&d->lock);
   }
   return RLX_OK;
 }
@@ -79,11 +79,11 @@ static bool advance(emu_queue *q) {
   q->first = w->next;
   if (!q->first) q->last = &q->first;
   q->running = w;
-  pthread_mutex_unlock(&d->lock);
+  rlx_mutex_unlock(&d->lock);
   rlx_saved_message before;
   rlx_message_save(&before); /* the calling thread has nothing to do with this work */
   rlx_status s = execute(d, w);
-  pthread_mutex_lock(&d->lock);
+  rlx_mutex_lock(&d->lock);
   if (s && !q->failed) {
     q->failed = w->serial;
     q->status = s;
@@ -92,7 +92,7 @@ static bool advance(emu_queue *q) {
   rlx_message_restore(&before);
   q->running = NULL;
   q->completed = w->serial;
-  pthread_cond_broadcast(&d->changed);
+  rlx_cond_broadcast(&d->changed);
   free(w);
   return true;
 }
@@ -106,28 +106,19 @@ static emu_queue *find(emu_device *d, uint32_t id) {
 /* Returns when the point is reached. Under the lock. A queue that is gone has done all its work. */
 static void reach(emu_device *d, uint32_t id, uint64_t value) {
   for (emu_queue *q; (q = find(d, id)) && q->completed < value;)
-    if (d->mode != EMU_EVENTS || !advance(q)) pthread_cond_wait(&d->changed, &d->lock);
+    if (d->mode != EMU_EVENTS || !advance(q)) rlx_cond_wait(&d->changed, &d->lock);
 }
 
 static void *queue_main(void *user) {
   emu_queue *q = user;
-  pthread_mutex_lock(&q->device->lock);
+  rlx_mutex_lock(&q->device->lock);
   while (q->first || !q->stops)
-    if (!advance(q)) pthread_cond_wait(&q->device->changed, &q->device->lock);
-  pthread_mutex_unlock(&q->device->lock);
+    if (!advance(q)) rlx_cond_wait(&q->device->changed, &q->device->lock);
+  rlx_mutex_unlock(&q->device->lock);
   return NULL;
 }
 
 /* ---- queues ---- */
-
-static int start_thread(emu_queue *q) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = pthread_create(&q->thread, NULL, queue_main, q);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return error;
-}
 
 static rlx_status queue_create(rlx_device *base, rlx_queue **out) {
   emu_device *d = (emu_device *)base;
@@ -137,15 +128,15 @@ static rlx_status queue_create(rlx_device *base, rlx_queue **out) {
   q->base.device = base;
   q->device = d;
   q->last = &q->first;
-  if (d->mode == EMU_STREAM && start_thread(q)) {
+  if (d->mode == EMU_STREAM && rlx_os_thread_start(&q->thread, queue_main, q)) {
     rlx_mem_free(q);
     return RLX_FAIL(RLX_NO_MEMORY, "emulated device: a queue's thread");
   }
-  pthread_mutex_lock(&d->lock);
+  rlx_mutex_lock(&d->lock);
   q->id = ++d->last_id;
   q->next = d->queues;
   d->queues = q;
-  pthread_mutex_unlock(&d->lock);
+  rlx_mutex_unlock(&d->lock);
   *out = &q->base;
   return RLX_OK;
 }
@@ -154,46 +145,46 @@ static void queue_destroy(rlx_queue *base) {
   if (!base) return;
   emu_queue *q = queue_of(base);
   emu_device *d = q->device;
-  pthread_mutex_lock(&d->lock);
+  rlx_mutex_lock(&d->lock);
   reach(d, q->id, q->submitted);
   q->stops = true;
   emu_queue **at = &d->queues;
   while (*at != q) at = &(*at)->next;
   *at = q->next;
-  pthread_cond_broadcast(&d->changed);
-  pthread_mutex_unlock(&d->lock);
-  if (d->mode == EMU_STREAM) pthread_join(q->thread, NULL);
+  rlx_cond_broadcast(&d->changed);
+  rlx_mutex_unlock(&d->lock);
+  if (d->mode == EMU_STREAM) rlx_os_thread_join(q->thread);
   rlx_mem_free(q);
 }
 
 static rlx_status mark(rlx_queue *q, uint64_t *value) {
   emu_device *d = queue_of(q)->device;
-  pthread_mutex_lock(&d->lock);
+  rlx_mutex_lock(&d->lock);
   *value = queue_of(q)->submitted;
-  pthread_mutex_unlock(&d->lock);
+  rlx_mutex_unlock(&d->lock);
   return RLX_OK;
 }
 
 static rlx_status wait(rlx_queue *base, uint64_t value) {
   emu_queue *q = queue_of(base);
   rlx_status s = RLX_OK;
-  pthread_mutex_lock(&q->device->lock);
+  rlx_mutex_lock(&q->device->lock);
   reach(q->device, q->id, value);
   if (q->failed && q->failed <= value) {
     s = q->status;
     q->failed = 0;
     rlx_message_restore(&q->message);
   }
-  pthread_mutex_unlock(&q->device->lock);
+  rlx_mutex_unlock(&q->device->lock);
   return s;
 }
 
 static rlx_status poll(rlx_queue *base, uint64_t value, bool *out) {
   emu_queue *q = queue_of(base);
-  pthread_mutex_lock(&q->device->lock);
+  rlx_mutex_lock(&q->device->lock);
   if (q->completed < value && q->device->mode == EMU_EVENTS) advance(q);
   *out = q->completed >= value;
-  pthread_mutex_unlock(&q->device->lock);
+  rlx_mutex_unlock(&q->device->lock);
   return RLX_OK;
 }
 
@@ -207,13 +198,13 @@ static rlx_status add(rlx_queue *base, const work *like, const void *data) {
   *w = *like;
   w->next = NULL;
   if (bytes) memcpy(w->data, data, bytes);
-  pthread_mutex_lock(&q->device->lock);
+  rlx_mutex_lock(&q->device->lock);
   w->serial = ++q->submitted;
   if (w->program) w->program->last = w->serial;
   *q->last = w;
   q->last = &w->next;
-  pthread_cond_broadcast(&q->device->changed);
-  pthread_mutex_unlock(&q->device->lock);
+  rlx_cond_broadcast(&q->device->changed);
+  rlx_mutex_unlock(&q->device->lock);
   return RLX_OK;
 }
 
@@ -280,9 +271,9 @@ static rlx_status submit(rlx_program *p, size_t first, size_t n_steps, const rlx
 
 static void program_destroy(rlx_program *p) {
   if (!p) return;
-  pthread_mutex_lock(&p->device->lock);
+  rlx_mutex_lock(&p->device->lock);
   reach(p->device, queue_of(p->queue)->id, p->last);
-  pthread_mutex_unlock(&p->device->lock);
+  rlx_mutex_unlock(&p->device->lock);
   rlx_backend_emu.program_destroy(p);
 }
 
@@ -295,13 +286,13 @@ static const work *find_use(const emu_queue *q, const rlx_block *b) {
 static void block_destroy(rlx_device *base, rlx_block *b) {
   emu_device *d = (emu_device *)base;
   if (!b) return;
-  pthread_mutex_lock(&d->lock);
+  rlx_mutex_lock(&d->lock);
   for (emu_queue *q = d->queues; q;) {
     const work *w = find_use(q, b);
     if (w) reach(d, q->id, w->serial);
     q = w ? d->queues : q->next; /* the list may have changed */
   }
-  pthread_mutex_unlock(&d->lock);
+  rlx_mutex_unlock(&d->lock);
   rlx_backend_emu.block_destroy(base, b);
 }
 

@@ -47,14 +47,14 @@ rlx_status gpu_codes_init(gpu_codes *c, const gpu_pack *column, const gpu_caps *
 #define GPU_FEATURE(name, has) c->features |= (has) ? 1u << GPU_FEATURE_##name : 0;
 #include "gpu/features.def"
 #undef GPU_FEATURE
-  if (pthread_mutex_init(&c->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "kernel cache: a mutex");
+  if (!rlx_mutex_init(&c->lock)) return RLX_FAIL(RLX_NO_MEMORY, "kernel cache: a mutex");
   c->has_lock = true;
   return RLX_OK;
 }
 
 void gpu_codes_deinit(gpu_codes *c) {
   for (uint32_t k = 0; k < GPU_KERNEL_COUNT; k++) gpu_code_deinit(&c->code[k]);
-  if (c->has_lock) pthread_mutex_destroy(&c->lock);
+  if (c->has_lock) rlx_mutex_destroy(&c->lock);
   c->has_lock = false;
 }
 
@@ -65,18 +65,18 @@ bool gpu_codes_has(const gpu_codes *c, const gpu_kernel *k) {
 
 /* An entry found under the lock never changes again, so the caller reads it without the lock. */
 static bool look_up(gpu_codes *c, const gpu_kernel *k) {
-  pthread_mutex_lock(&c->lock);
+  rlx_mutex_lock(&c->lock);
   bool found = c->code[k->index].n != 0;
-  pthread_mutex_unlock(&c->lock);
+  rlx_mutex_unlock(&c->lock);
   return found;
 }
 
 /* Two threads may unpack the same kernel at once: the first result is kept. */
 static void keep(gpu_codes *c, const gpu_kernel *k, gpu_code *code) {
-  pthread_mutex_lock(&c->lock);
+  rlx_mutex_lock(&c->lock);
   const bool is_first = c->code[k->index].n == 0;
   if (is_first) c->code[k->index] = *code;
-  pthread_mutex_unlock(&c->lock);
+  rlx_mutex_unlock(&c->lock);
   if (!is_first) gpu_code_deinit(code);
 }
 

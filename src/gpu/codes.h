@@ -3,15 +3,14 @@
 #ifndef RLX_GPU_CODES_H
 #define RLX_GPU_CODES_H
 
-#include <pthread.h>
-
+#include "base/os.h"
 #include "gpu/gpu.h"
 #include "gpu/unpack.h"
 
 typedef struct gpu_codes {
   const gpu_pack *column;
   uint32_t features;
-  pthread_mutex_t lock; /* guards `code` */
+  rlx_mutex lock; /* guards `code` */
   bool has_lock;
   gpu_code code[GPU_KERNEL_COUNT];
 } gpu_codes;

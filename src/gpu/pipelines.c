@@ -13,7 +13,7 @@ rlx_status gpu_pipelines_init(gpu_pipelines *p, const gpu_pipeline_maker *maker,
   p->maker = maker;
   p->device = device;
   p->max_idle = gpu_tuned(caps)->idle_pipelines;
-  if (pthread_mutex_init(&p->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "%s: a mutex", maker->name);
+  if (!rlx_mutex_init(&p->lock)) return RLX_FAIL(RLX_NO_MEMORY, "%s: a mutex", maker->name);
   p->has_lock = true;
   return gpu_codes_init(&p->codes, column, caps);
 }
@@ -30,7 +30,7 @@ void gpu_pipelines_deinit(gpu_pipelines *p) {
       destroy(p, q);
     }
   gpu_codes_deinit(&p->codes);
-  if (p->has_lock) pthread_mutex_destroy(&p->lock);
+  if (p->has_lock) rlx_mutex_destroy(&p->lock);
 }
 
 /* ---- the table ---- */

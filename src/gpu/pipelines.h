@@ -6,8 +6,7 @@
 #ifndef RLX_GPU_PIPELINES_H
 #define RLX_GPU_PIPELINES_H
 
-#include <pthread.h>
-
+#include "base/os.h"
 #include "gpu/codes.h"
 
 typedef struct gpu_pipeline {
@@ -38,8 +37,8 @@ typedef struct gpu_pipeline_maker {
 
 struct gpu_pipelines {
   const gpu_pipeline_maker *maker;
-  void *device;         /* the backend's */
-  pthread_mutex_t lock; /* guards all below, and is held while pipelines are compiled */
+  void *device;   /* the backend's */
+  rlx_mutex lock; /* guards all below, and is held while pipelines are compiled */
   bool has_lock;
   gpu_pipeline *buckets[GPU_PIPELINE_BUCKETS];
   size_t n, n_idle, max_idle;

@@ -99,7 +99,7 @@ rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *s
   if (!count_blocks(type, &w.n_blocks))
     return RLX_FAIL(RLX_INVALID, "%s%s cannot be stored in planes", rlx_dtype_name(type->dtype),
                     RLX_DIMS_TEXT(type->shape));
-  if (to_layout) memset(dst, 0, gpu_planes_bytes(type)); /* clears the padding */
+  if (to_layout) memset(dst, 0, (size_t)gpu_planes_bytes(type)); /* clears the padding */
   if (w.n_blocks) rlx_pool_run(pool, (size_t)((w.n_blocks - 1) / TASK_BLOCKS + 1), repack_blocks, &w);
   return RLX_OK;
 }

@@ -70,7 +70,7 @@ static rlx_status need(reader *r, uint64_t n, const char *what) {
   if (n > FILE_MAX_HEAD - r->at)
     return RLX_FAIL(RLX_UNSUPPORTED, "%s at byte %zu: expected at most %d bytes of metadata", what, r->at,
                     FILE_MAX_HEAD);
-  return r->at + n > r->have ? grow(r, r->at + n) : RLX_OK;
+  return r->at + n > r->have ? grow(r, r->at + (size_t)n) : RLX_OK;
 }
 
 static rlx_status take(reader *r, size_t bytes, const char *what, uint64_t *out) {
@@ -88,7 +88,7 @@ static rlx_status parse_text(reader *r, const char *what, size_t *at) {
   RLX_TRY(take(r, 8, what, &n));
   RLX_TRY(need(r, n, what));
   unsigned char *p = r->head + *at;
-  memmove(p + 7, p + 8, n);
+  memmove(p + 7, p + 8, (size_t)n);
   p[7 + n] = 0;
   r->at += n;
   return RLX_OK;

@@ -1,22 +1,22 @@
 /* Custom ops: a linked list under a mutex. Registration is rare and the list is short. */
 #include "ir/custom.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/sized.h"
 
 enum { MAX_NAME = 255 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static rlx_mutex lock = RLX_MUTEX_INIT;
 static rlx_custom_entry *entries;
 
 /* No thread is changing the list when the process forks. */
-static void hold_list(void) { pthread_mutex_lock(&lock); }
-static void free_list(void) { pthread_mutex_unlock(&lock); }
-__attribute__((constructor)) static void survive_fork(void) { (void)pthread_atfork(hold_list, free_list, free_list); }
+static void hold_list(void) { rlx_mutex_lock(&lock); }
+static void free_list(void) { rlx_mutex_unlock(&lock); }
+__attribute__((constructor)) static void survive_fork(void) { rlx_os_at_fork(hold_list, free_list, free_list); }
 
 static bool is_own_name(const char *name) { return strncmp(name, "rlx.", 4) == 0; }
 
@@ -28,22 +28,22 @@ static rlx_custom_entry **place_of(const char *name) {
 }
 
 rlx_status rlx_custom_add(rlx_custom_entry *entry) {
-  pthread_mutex_lock(&lock);
+  rlx_mutex_lock(&lock);
   rlx_custom_entry **at = place_of(entry->name);
   bool taken = *at && *at != entry;
   if (!*at) {
     entry->next = NULL;
     *at = entry;
   }
-  pthread_mutex_unlock(&lock);
+  rlx_mutex_unlock(&lock);
   return taken ? RLX_FAIL(RLX_INVALID, "custom op '%s' is registered already", entry->name) : RLX_OK;
 }
 
 rlx_status rlx_custom_find(const char *name, rlx_custom_entry *out) {
-  pthread_mutex_lock(&lock);
+  rlx_mutex_lock(&lock);
   const rlx_custom_entry *entry = *place_of(name);
   if (entry) *out = *entry;
-  pthread_mutex_unlock(&lock);
+  rlx_mutex_unlock(&lock);
   return entry ? RLX_OK : RLX_FAIL(RLX_NOT_FOUND, "no custom op is registered as '%s'", name);
 }
 
@@ -80,10 +80,10 @@ rlx_status rlx_custom_register(const rlx_custom_desc *desc) {
 
 rlx_status rlx_custom_unregister(const char *name) {
   RLX_TRY(check_name("rlx_custom_unregister", name));
-  pthread_mutex_lock(&lock);
+  rlx_mutex_lock(&lock);
   rlx_custom_entry **at = place_of(name), *entry = *at;
   if (entry) *at = entry->next;
-  pthread_mutex_unlock(&lock);
+  rlx_mutex_unlock(&lock);
   if (!entry) return RLX_FAIL(RLX_NOT_FOUND, "no custom op is registered as '%s'", name);
   rlx_mem_free(entry);
   return RLX_OK;

@@ -1,8 +1,8 @@
 /* The table of ONNX ops, looked up by domain, name and opset version. */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "onnx/importer.h"
 #include "onnx/ops.h"
 
@@ -22,7 +22,7 @@ size_t onnx_op_rows(const onnx_op_row **out) {
 /* The rows sorted by name, for binary search. */
 enum { N_ROWS = sizeof rows / sizeof *rows };
 static const onnx_op_row *sorted[N_ROWS];
-static pthread_once_t sorted_once = PTHREAD_ONCE_INIT;
+static rlx_once sorted_once = RLX_ONCE_INIT;
 
 static int by_name(const void *a, const void *b) {
   return strcmp((*(const onnx_op_row *const *)a)->name, (*(const onnx_op_row *const *)b)->name);
@@ -35,7 +35,7 @@ static void sort_rows(void) {
 
 const onnx_op_row *onnx_op_find(const char *domain, const char *name, int64_t opset) {
   size_t low = 0, high = N_ROWS; /* the first row of this name is in low .. high */
-  pthread_once(&sorted_once, sort_rows);
+  rlx_once_run(&sorted_once, sort_rows);
   while (low < high) {
     size_t middle = (low + high) / 2;
     if (strcmp(sorted[middle]->name, name) < 0) low = middle + 1;

@@ -7,9 +7,9 @@
  * them, without those that are live at the peak, and with none. The lowest bound wins; among equals the most concats in
  * place, because that also saves copies. */
 #include <string.h>
-#include <time.h>
 
 #include "base/budget.h"
+#include "base/os.h"
 #include "plan/planner.h"
 
 enum { DEFAULT_ALIGN = 256 };
@@ -23,11 +23,7 @@ rlx_status rlx_planner_no_memory(const planner *p) {
   return RLX_FAIL(RLX_NO_MEMORY, "planning %u nodes", (unsigned)rlx_graph_size(p->g));
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double now(void) { return 1e-9 * (double)rlx_os_clock(); }
 
 static bool is_power_of_two(uint64_t x) { return x && (x & (x - 1)) == 0; }
 

@@ -36,8 +36,8 @@ struct rlx_completion {
   delivery *deliveries;
   size_t n_deliveries;
 
-  pthread_mutex_t lock; /* protects the fields below */
-  pthread_cond_t changed;
+  rlx_mutex lock; /* protects the fields below */
+  rlx_cond changed;
   bool is_finishing, is_done; /* finishing: a thread waits for the point or copies the outputs */
   bool is_over;               /* the callback, if any, has returned */
   rlx_status status;
@@ -45,8 +45,8 @@ struct rlx_completion {
 };
 
 static void completion_free(rlx_completion *c) {
-  pthread_cond_destroy(&c->changed);
-  pthread_mutex_destroy(&c->lock);
+  rlx_cond_destroy(&c->changed);
+  rlx_mutex_destroy(&c->lock);
   rlx_mem_free(c->outputs);
   rlx_mem_free(c->deliveries);
   rlx_session_release(c->session);
@@ -62,9 +62,9 @@ static rlx_status create(rlx_executable *e, const rlx_named_tensor *outputs, siz
   *out = NULL;
   rlx_completion *c = rlx_new(rlx_completion);
   rlx_named_tensor *copy = rlx_mem_calloc(n, sizeof *copy);
-  bool has_lock = c && copy && pthread_mutex_init(&c->lock, NULL) == 0;
-  if (!has_lock || pthread_cond_init(&c->changed, NULL)) {
-    if (has_lock) pthread_mutex_destroy(&c->lock);
+  bool has_lock = c && copy && rlx_mutex_init(&c->lock);
+  if (!has_lock || !rlx_cond_init(&c->changed)) {
+    if (has_lock) rlx_mutex_destroy(&c->lock);
     rlx_mem_free(copy);
     rlx_mem_free(c);
     return RLX_FAIL(RLX_NO_MEMORY, "the completion of a run");
@@ -83,19 +83,19 @@ static rlx_status create(rlx_executable *e, const rlx_named_tensor *outputs, siz
 
 /* The run is complete; the executable is unlocked or already freed. */
 static void complete(rlx_completion *c, rlx_status s) {
-  pthread_mutex_lock(&c->lock);
+  rlx_mutex_lock(&c->lock);
   if (s) rlx_message_save(&c->message);
   c->status = s;
   c->is_done = true;
-  pthread_cond_broadcast(&c->changed);
-  pthread_mutex_unlock(&c->lock);
+  rlx_cond_broadcast(&c->changed);
+  rlx_mutex_unlock(&c->lock);
   if (c->done) c->done(c->user, s);
-  pthread_mutex_lock(&c->lock);
+  rlx_mutex_lock(&c->lock);
   c->is_over = true;
   const bool is_last =
     atomic_fetch_sub(&c->refs, 1) == 1; /* under the lock: rlx_completion_destroy waits for is_over, then frees */
-  pthread_cond_broadcast(&c->changed);
-  pthread_mutex_unlock(&c->lock);
+  rlx_cond_broadcast(&c->changed);
+  rlx_mutex_unlock(&c->lock);
   if (is_last) completion_free(c);
 }
 
@@ -274,34 +274,34 @@ static void try_to_finish(rlx_completion *c, bool waits) {
   if (!waits && q->device->backend->poll(q, c->point, &is_reached)) is_reached = true; /* finish returns the error */
   if (!is_reached) return;
   c->is_finishing = true;
-  pthread_mutex_unlock(&c->lock);
+  rlx_mutex_unlock(&c->lock);
   finish(c);
-  pthread_mutex_lock(&c->lock);
+  rlx_mutex_lock(&c->lock);
 }
 
 bool rlx_completion_is_done(rlx_completion *c) {
   if (!c || rlx_session_check(c->session, "rlx_completion_is_done")) return false;
-  pthread_mutex_lock(&c->lock);
+  rlx_mutex_lock(&c->lock);
   try_to_finish(c, false);
   bool is_done = c->is_done;
-  pthread_mutex_unlock(&c->lock);
+  rlx_mutex_unlock(&c->lock);
   return is_done;
 }
 
 rlx_status rlx_completion_wait(rlx_completion *c) {
   if (!c) return RLX_FAIL(RLX_INVALID, "rlx_completion_wait: the completion is NULL");
   RLX_TRY(rlx_session_check(c->session, "rlx_completion_wait"));
-  pthread_mutex_lock(&c->lock);
+  rlx_mutex_lock(&c->lock);
   try_to_finish(c, true);
   while (!c->is_done) {
-    pthread_mutex_unlock(&c->lock);
+    rlx_mutex_unlock(&c->lock);
     const bool helped = rlx_worker_run_next(c->session->worker); /* a callback may wait for a later run */
-    pthread_mutex_lock(&c->lock);
-    if (!helped && !c->is_done) pthread_cond_wait(&c->changed, &c->lock);
+    rlx_mutex_lock(&c->lock);
+    if (!helped && !c->is_done) rlx_cond_wait(&c->changed, &c->lock);
   }
   rlx_status s = c->status;
   if (s) rlx_message_restore(&c->message);
-  pthread_mutex_unlock(&c->lock);
+  rlx_mutex_unlock(&c->lock);
   return s;
 }
 
@@ -312,8 +312,8 @@ void rlx_completion_destroy(rlx_completion *c) {
   (void)!rlx_completion_wait(c);
   rlx_message_restore(&message);
   /* When this returns, no part of the run is left, unless the callback itself is the caller. */
-  pthread_mutex_lock(&c->lock);
-  while (!c->is_over && !rlx_worker_is_inside(c->session->worker)) pthread_cond_wait(&c->changed, &c->lock);
-  pthread_mutex_unlock(&c->lock);
+  rlx_mutex_lock(&c->lock);
+  while (!c->is_over && !rlx_worker_is_inside(c->session->worker)) rlx_cond_wait(&c->changed, &c->lock);
+  rlx_mutex_unlock(&c->lock);
   release(c);
 }

@@ -14,12 +14,12 @@ static uint64_t default_budget(void) {
 
 rlx_status rlx_cache_init(rlx_cache *c, uint64_t budget) {
   *c = (rlx_cache){.budget = budget ? budget : default_budget()};
-  return rlx_mutex_init(&c->lock, false);
+  return rlx_session_mutex_init(&c->lock, false);
 }
 
-void rlx_cache_deinit(rlx_cache *c) { pthread_mutex_destroy(&c->lock); }
-void rlx_cache_lock(rlx_cache *c) { pthread_mutex_lock(&c->lock); }
-void rlx_cache_unlock(rlx_cache *c) { pthread_mutex_unlock(&c->lock); }
+void rlx_cache_deinit(rlx_cache *c) { rlx_mutex_destroy(&c->lock); }
+void rlx_cache_lock(rlx_cache *c) { rlx_mutex_lock(&c->lock); }
+void rlx_cache_unlock(rlx_cache *c) { rlx_mutex_unlock(&c->lock); }
 
 static void link_newest(rlx_cache *c, rlx_cached *e) {
   e->older = c->newest;

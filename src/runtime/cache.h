@@ -9,10 +9,10 @@
 #ifndef RLX_RUNTIME_CACHE_H
 #define RLX_RUNTIME_CACHE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/os.h"
 #include "base/status.h"
 
 typedef struct rlx_cached rlx_cached;
@@ -32,7 +32,7 @@ struct rlx_cached {
 };
 
 typedef struct rlx_cache {
-  pthread_mutex_t lock;
+  rlx_mutex lock;
   rlx_cached *oldest, *newest;
   uint64_t bytes, budget, n_evicted;
 } rlx_cache;

@@ -257,7 +257,7 @@ static void compiled_free(rlx_compiled *c) {
   rlx_optimized_destroy(c->optimized);
   rlx_compile_key_deinit(&c->key);
   rlx_device_release(c->device);
-  pthread_mutex_destroy(&c->lock);
+  rlx_mutex_destroy(&c->lock);
   rlx_mem_free(c);
 }
 
@@ -275,7 +275,7 @@ static rlx_status compile(rlx_session *s, const rlx_compile_key *key, uint64_t h
   uint64_t begin = rlx_now_ns();
   rlx_compiled *c = rlx_new(rlx_compiled);
   if (!c) return RLX_FAIL(RLX_NO_MEMORY, "a compiled graph");
-  rlx_status status = rlx_mutex_init(&c->lock, false);
+  rlx_status status = rlx_session_mutex_init(&c->lock, false);
   if (status) {
     rlx_mem_free(c);
     return status;

@@ -60,7 +60,7 @@ struct rlx_compiled {
   size_t n_spans, n_device_steps;
   double seconds;
 
-  pthread_mutex_t lock; /* protects the constants */
+  rlx_mutex lock; /* protects the constants */
   rlx_block_pool *blocks;
   RLX_ARRAY(rlx_block *) constants;
   bool constants_made;

@@ -78,7 +78,7 @@ void rlx_compiled_constants_free(rlx_compiled *c) {
 }
 
 rlx_status rlx_compiled_constants(rlx_compiled *c, rlx_block_pool *blocks) {
-  pthread_mutex_lock(&c->lock);
+  rlx_mutex_lock(&c->lock);
   rlx_status s = RLX_OK;
   if (!c->constants_made) {
     c->blocks = rlx_block_pool_retain(blocks);
@@ -87,6 +87,6 @@ rlx_status rlx_compiled_constants(rlx_compiled *c, rlx_block_pool *blocks) {
     if (s) rlx_compiled_constants_free(c);
     c->constants_made = !s;
   }
-  pthread_mutex_unlock(&c->lock);
+  rlx_mutex_unlock(&c->lock);
   return s;
 }

@@ -10,13 +10,9 @@
 
 #define DEFAULT_POOL_BYTES ((uint64_t)256 << 20)
 
-rlx_status rlx_mutex_init(pthread_mutex_t *lock, bool recursive) {
-  pthread_mutexattr_t attr;
-  int error = pthread_mutexattr_init(&attr);
-  if (!error && recursive) error = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-  if (!error) error = pthread_mutex_init(lock, &attr);
-  pthread_mutexattr_destroy(&attr);
-  return error ? RLX_FAIL(RLX_NO_MEMORY, "the system refused a lock (error %d)", error) : RLX_OK;
+rlx_status rlx_session_mutex_init(rlx_mutex *lock, bool recursive) {
+  const bool ok = recursive ? rlx_mutex_init_recursive(lock) : rlx_mutex_init(lock);
+  return ok ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the system refused a lock");
 }
 
 static void session_free(rlx_session *s) {

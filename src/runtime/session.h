@@ -5,12 +5,12 @@
 #ifndef RLX_RUNTIME_SESSION_H
 #define RLX_RUNTIME_SESSION_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/array.h"
 #include "base/budget.h"
 #include "base/mem_source.h"
+#include "base/os.h"
 #include "device/block_pool.h"
 #include "device/registry.h"
 #include "runtime/cache.h"
@@ -47,6 +47,6 @@ static inline rlx_queue *rlx_session_queue(const rlx_session *s) { return rlx_bl
 rlx_status rlx_session_check(const rlx_session *s, const char *call);
 
 /* Initialises a mutex; the failure has the system's error number. */
-rlx_status rlx_mutex_init(pthread_mutex_t *lock, bool recursive);
+rlx_status rlx_session_mutex_init(rlx_mutex *lock, bool recursive);
 
 #endif

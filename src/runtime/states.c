@@ -53,19 +53,19 @@ static rlx_status get(rlx_states *st, const char *name, const rlx_type *type, rl
 
 rlx_status rlx_states_get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out) {
   *out = NULL;
-  pthread_mutex_lock(&st->lock);
+  rlx_mutex_lock(&st->lock);
   rlx_mem_source *before = rlx_mem_use(st->session->source); /* even for an executable of another session */
   rlx_status s = get(st, name, type, out);
   rlx_mem_use(before);
-  pthread_mutex_unlock(&st->lock);
+  rlx_mutex_unlock(&st->lock);
   return s;
 }
 
 bool rlx_states_has(rlx_states *st, const char *name, const rlx_type *type) {
-  pthread_mutex_lock(&st->lock);
+  rlx_mutex_lock(&st->lock);
   const rlx_state_entry *e = find(st, name);
   while (e && !rlx_type_equal(&e->type, type)) e = e->next;
-  pthread_mutex_unlock(&st->lock);
+  rlx_mutex_unlock(&st->lock);
   return e != NULL;
 }
 
@@ -94,24 +94,24 @@ static void leave(rlx_states *st) {
 
 rlx_status rlx_states_begin(rlx_states *st, const char *call) {
   rlx_status s = RLX_OK;
-  pthread_mutex_lock(&st->lock);
+  rlx_mutex_lock(&st->lock);
   const bool is_nested = st->user == rlx_thread_self();
   while (!is_nested && st->n_jobs > 0) {
-    pthread_mutex_unlock(&st->lock);
+    rlx_mutex_unlock(&st->lock);
     const bool helped = rlx_worker_run_next(st->session->worker); /* a callback of the worker would wait for itself */
-    pthread_mutex_lock(&st->lock);
-    if (!helped && st->n_jobs > 0) pthread_cond_wait(&st->job_ended, &st->lock);
+    rlx_mutex_lock(&st->lock);
+    if (!helped && st->n_jobs > 0) rlx_cond_wait(&st->job_ended, &st->lock);
   }
   if (!is_nested) s = check_free(st, call);
   if (!s) enter(st);
-  pthread_mutex_unlock(&st->lock);
+  rlx_mutex_unlock(&st->lock);
   return s;
 }
 
 void rlx_states_end(rlx_states *st) {
-  pthread_mutex_lock(&st->lock);
+  rlx_mutex_lock(&st->lock);
   leave(st);
-  pthread_mutex_unlock(&st->lock);
+  rlx_mutex_unlock(&st->lock);
 }
 
 rlx_status rlx_states_settle(rlx_states *st) {
@@ -122,34 +122,34 @@ rlx_status rlx_states_settle(rlx_states *st) {
 /* ---- jobs of the worker ---- */
 
 rlx_status rlx_states_add_job(rlx_states *st, const char *call) {
-  pthread_mutex_lock(&st->lock);
+  rlx_mutex_lock(&st->lock);
   rlx_status s = st->n_jobs ? RLX_OK : check_free(st, call);
   if (!s) st->n_jobs++;
-  pthread_mutex_unlock(&st->lock);
+  rlx_mutex_unlock(&st->lock);
   return s;
 }
 
 void rlx_states_enter_job(rlx_states *st) {
-  pthread_mutex_lock(&st->lock);
+  rlx_mutex_lock(&st->lock);
   enter(st);
-  pthread_mutex_unlock(&st->lock);
+  rlx_mutex_unlock(&st->lock);
 }
 
 static void end_job(rlx_states *st, bool was_entered) {
-  pthread_mutex_lock(&st->lock);
+  rlx_mutex_lock(&st->lock);
   if (was_entered) leave(st);
   st->n_jobs--;
-  pthread_cond_broadcast(&st->job_ended);
-  pthread_mutex_unlock(&st->lock);
+  rlx_cond_broadcast(&st->job_ended);
+  rlx_mutex_unlock(&st->lock);
 }
 
 void rlx_states_leave_job(rlx_states *st) { end_job(st, true); }
 void rlx_states_drop_job(rlx_states *st) { end_job(st, false); }
 
 bool rlx_states_have_jobs(rlx_states *st) {
-  pthread_mutex_lock(&st->lock);
+  rlx_mutex_lock(&st->lock);
   const bool any = st->n_jobs > 0;
-  pthread_mutex_unlock(&st->lock);
+  rlx_mutex_unlock(&st->lock);
   return any;
 }
 
@@ -158,9 +158,9 @@ rlx_status rlx_states_zero(rlx_states *st) {
   RLX_TRY(rlx_session_check(st->session, "rlx_states_zero"));
   RLX_TRY(rlx_states_begin(st, "rlx_states_zero"));
   rlx_status s = rlx_states_settle(st);
-  pthread_mutex_lock(&st->lock);
+  rlx_mutex_lock(&st->lock);
   for (size_t i = 0; i < st->all.n && !s; i++) s = rlx_states_zero_one(st, st->all.v[i]);
-  pthread_mutex_unlock(&st->lock);
+  rlx_mutex_unlock(&st->lock);
   rlx_states_end(st);
   return s;
 }
@@ -169,8 +169,8 @@ static void states_free(rlx_states *st) {
   for (size_t i = 0; i < st->all.n; i++) entry_free(st, st->all.v[i]);
   rlx_array_deinit(&st->all);
   rlx_name_map_deinit(&st->names);
-  pthread_cond_destroy(&st->job_ended);
-  pthread_mutex_destroy(&st->lock);
+  rlx_cond_destroy(&st->job_ended);
+  rlx_mutex_destroy(&st->lock);
   rlx_session_release(st->session);
   rlx_mem_free(st);
 }
@@ -200,9 +200,9 @@ rlx_status rlx_states_create(rlx_session *s, rlx_states **out) {
   rlx_states *st = rlx_new(rlx_states);
   rlx_mem_use(before);
   if (!st) return RLX_FAIL(RLX_NO_MEMORY, "states");
-  rlx_status status = rlx_mutex_init(&st->lock, false);
-  if (!status && pthread_cond_init(&st->job_ended, NULL)) {
-    pthread_mutex_destroy(&st->lock);
+  rlx_status status = rlx_session_mutex_init(&st->lock, false);
+  if (!status && !rlx_cond_init(&st->job_ended)) {
+    rlx_mutex_destroy(&st->lock);
     status = RLX_FAIL(RLX_NO_MEMORY, "the system refused a condition variable");
   }
   if (status) {

@@ -17,11 +17,11 @@ struct rlx_states {
   atomic_uint refs;
   rlx_session *session;
   bool by_type; /* owned by one executable: a name may have several entries, one per type, as sizes change */
-  pthread_mutex_t lock;
+  rlx_mutex lock;
   RLX_ARRAY(rlx_state_entry *) all;
   rlx_name_map names; /* index in `all` of the newest entry */
   unsigned n_jobs;    /* runs that use them and wait for, or are in, the session's worker (async.c) */
-  pthread_cond_t job_ended;
+  rlx_cond job_ended;
   const void *user; /* rlx_thread_self of the thread whose call accesses their memory; NULL: none */
   unsigned depth;   /* its calls: 1, and 1 more per nested call of a callback */
 };

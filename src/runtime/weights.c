@@ -125,11 +125,11 @@ rlx_status rlx_weights_named(rlx_weights *w, const char *name, rlx_weight **out)
 }
 
 bool rlx_weights_has_memory(rlx_weights *w, const char *name) {
-  pthread_mutex_lock(&w->lock);
+  rlx_mutex_lock(&w->lock);
   const rlx_weight *weight = find_named(w, name);
   const rlx_weight_copy *c = weight ? weight->copies : NULL;
   while (c && !c->block) c = c->next;
-  pthread_mutex_unlock(&w->lock);
+  rlx_mutex_unlock(&w->lock);
   return c != NULL;
 }
 
@@ -193,41 +193,41 @@ static rlx_status hold(rlx_weights *w, const char *name, const rlx_graph *recipe
 rlx_status rlx_weights_hold(rlx_weights *w, const char *name, const rlx_graph *recipe, const rlx_type *type,
                             uint32_t layout, rlx_weight_hold *out) {
   *out = (rlx_weight_hold){0};
-  pthread_mutex_lock(&w->lock);
+  rlx_mutex_lock(&w->lock);
   rlx_mem_source *before = rlx_mem_use(w->session->source); /* even for an executable of another session */
   rlx_status s = hold(w, name, recipe, type, layout, out);
   if (s) *out = (rlx_weight_hold){0};
   rlx_mem_use(before);
-  pthread_mutex_unlock(&w->lock);
+  rlx_mutex_unlock(&w->lock);
   return s;
 }
 
 void rlx_weights_let_go(rlx_weights *w, rlx_weight_hold *h) {
   if (!h->copy) return;
-  pthread_mutex_lock(&w->lock);
+  rlx_mutex_lock(&w->lock);
   h->copy->users--;
   /* Without users, one copy with the value stays. */
   if (!rlx_weights_forget(w, h->weight))
     rlx_weight_drop_unused(w, h->weight, rlx_weight_is_held(h->weight) ? NULL : rlx_weight_filled(h->weight));
-  pthread_mutex_unlock(&w->lock);
+  rlx_mutex_unlock(&w->lock);
   *h = (rlx_weight_hold){0};
 }
 
 /* ---- reading by runs ---- */
 
 void rlx_weights_begin_reading(rlx_weights *w, rlx_weight_reading *r) {
-  pthread_mutex_lock(&w->lock);
+  rlx_mutex_lock(&w->lock);
   r->next = w->readings;
   w->readings = r;
-  pthread_mutex_unlock(&w->lock);
+  rlx_mutex_unlock(&w->lock);
 }
 
 void rlx_weights_end_reading(rlx_weights *w, rlx_weight_reading *r) {
-  pthread_mutex_lock(&w->lock);
+  rlx_mutex_lock(&w->lock);
   rlx_weight_reading **at = &w->readings;
   while (*at != r) at = &(*at)->next;
   *at = r->next;
-  pthread_mutex_unlock(&w->lock);
+  rlx_mutex_unlock(&w->lock);
 }
 
 static bool depends_on(const rlx_weight *weight, const rlx_weight *source) {
@@ -274,12 +274,12 @@ static rlx_status put(rlx_weights *w, const char *name, const rlx_type *type, co
 }
 
 rlx_status rlx_weights_put(rlx_weights *w, const char *name, const rlx_type *type, const rlx_tensor *value) {
-  pthread_mutex_lock(&w->lock);
+  rlx_mutex_lock(&w->lock);
   rlx_mem_source *before = rlx_mem_use(w->session->source);
   rlx_status s = put(w, name, type, value, true);
   rlx_mem_use(before);
   atomic_fetch_add(&w->generation, 1); /* even on failure: a value may be lost */
-  pthread_mutex_unlock(&w->lock);
+  rlx_mutex_unlock(&w->lock);
   return s;
 }
 
@@ -303,28 +303,28 @@ static rlx_status read_weight(rlx_weights *w, const char *name, rlx_dtype dtype,
 }
 
 rlx_status rlx_weights_read(rlx_weights *w, const char *name, rlx_dtype dtype, void *data, size_t count) {
-  pthread_mutex_lock(&w->lock);
+  rlx_mutex_lock(&w->lock);
   rlx_status s = read_weight(w, name, dtype, data, count);
-  pthread_mutex_unlock(&w->lock);
+  rlx_mutex_unlock(&w->lock);
   return s;
 }
 
 bool rlx_weights_has(const rlx_weights *w, const char *name) {
   if (!w || !name || rlx_session_check(w->session, "rlx_weights_has")) return false;
   rlx_weights *store = (rlx_weights *)(uintptr_t)w; /* only its lock changes */
-  pthread_mutex_lock(&store->lock);
+  rlx_mutex_lock(&store->lock);
   const rlx_weight *weight = find_named(w, name);
   bool has = weight && (weight->has_value || weight->dropped);
-  pthread_mutex_unlock(&store->lock);
+  rlx_mutex_unlock(&store->lock);
   return has;
 }
 
 uint64_t rlx_weights_bytes(const rlx_weights *w) {
   if (!w || rlx_session_check(w->session, "rlx_weights_bytes")) return 0;
   rlx_weights *store = (rlx_weights *)(uintptr_t)w;
-  pthread_mutex_lock(&store->lock);
+  rlx_mutex_lock(&store->lock);
   uint64_t bytes = w->bytes;
-  pthread_mutex_unlock(&store->lock);
+  rlx_mutex_unlock(&store->lock);
   return bytes;
 }
 
@@ -335,7 +335,7 @@ static void weights_free(rlx_weights *w) {
   for (size_t i = 0; i < w->all.n; i++) rlx_weight_free(w, w->all.v[i]);
   rlx_array_deinit(&w->all);
   rlx_name_map_deinit(&w->names);
-  pthread_mutex_destroy(&w->lock);
+  rlx_mutex_destroy(&w->lock);
   rlx_session_release(w->session);
   rlx_mem_free(w);
 }
@@ -359,7 +359,7 @@ rlx_status rlx_weights_create(rlx_session *s, rlx_weights **out) {
   rlx_weights *w = rlx_new(rlx_weights);
   rlx_mem_use(before);
   if (!w) return RLX_FAIL(RLX_NO_MEMORY, "a weight store");
-  rlx_status status = rlx_mutex_init(&w->lock, true);
+  rlx_status status = rlx_session_mutex_init(&w->lock, true);
   if (status) {
     rlx_mem_free(w);
     return status;
@@ -372,9 +372,9 @@ rlx_status rlx_weights_create(rlx_session *s, rlx_weights **out) {
 }
 
 void rlx_weights_set_source(rlx_weights *w, rlx_weight_source source) {
-  pthread_mutex_lock(&w->lock);
+  rlx_mutex_lock(&w->lock);
   w->source = source;
-  pthread_mutex_unlock(&w->lock);
+  rlx_mutex_unlock(&w->lock);
 }
 
 void rlx_weights_destroy(rlx_weights *w) { rlx_weights_release(w); }

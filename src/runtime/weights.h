@@ -63,7 +63,7 @@ typedef struct rlx_weight_reading {
 struct rlx_weights {
   atomic_uint refs;
   rlx_session *session;
-  pthread_mutex_t lock; /* recursive: progress and cancel functions may query the store */
+  rlx_mutex lock; /* recursive: progress and cancel functions may query the store */
   RLX_ARRAY(rlx_weight *) all;
   rlx_name_map names;               /* index in `all`, the named weights */
   rlx_weight *recipes[64];          /* the computed weights, by hash */

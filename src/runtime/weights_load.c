@@ -320,10 +320,10 @@ static rlx_status make_ready(rlx_weights *w, rlx_weight *weight, const rlx_watch
 
 rlx_status rlx_weights_ready(rlx_weights *w, const rlx_weight_hold *h, const rlx_watch *watch, bool *computed) {
   *computed = false;
-  pthread_mutex_lock(&w->lock);
+  rlx_mutex_lock(&w->lock);
   rlx_mem_source *before = rlx_mem_use(w->session->source);
   rlx_status s = make_ready(w, h->weight, watch, computed);
   rlx_mem_use(before);
-  pthread_mutex_unlock(&w->lock);
+  rlx_mutex_unlock(&w->lock);
   return s;
 }

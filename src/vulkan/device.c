@@ -172,7 +172,7 @@ static rlx_status create_device(vk_device *d, const variant *v) {
   RLX_TRY(load_functions(d));
   for (; d->n_hardware < queue.queueCount; d->n_hardware++) {
     vk_hardware *h = &d->hardware[d->n_hardware];
-    if (pthread_mutex_init(&h->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
+    if (!rlx_mutex_init(&h->lock)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
     d->GetDeviceQueue(d->handle, queue.queueFamilyIndex, d->n_hardware, &h->handle);
   }
   return RLX_OK;
@@ -234,11 +234,11 @@ static rlx_status fill(vk_device *d, const rlx_open_options *options) {
   variant v;
   RLX_TRY(read_variant(options ? options->variant : NULL, &v));
   apply_variant(d, &v);
-  if (pthread_mutex_init(&d->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
+  if (!rlx_mutex_init(&d->lock)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
   d->n_locks = 1;
-  if (pthread_mutex_init(&d->memory_lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
+  if (!rlx_mutex_init(&d->memory_lock)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
   d->n_locks = 2;
-  if (pthread_cond_init(&d->waited, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a condition variable");
+  if (!rlx_cond_init(&d->waited)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a condition variable");
   d->n_locks = 3;
   RLX_TRY(create_device(d, &v));
   RLX_TRY(pick_memory(d, &v));
@@ -278,9 +278,9 @@ void vk_device_close(rlx_device *base) {
     vk_heap_deinit(d, &d->host_heap);
     d->DestroyDevice(d->handle, NULL);
   }
-  while (d->n_hardware > 0) pthread_mutex_destroy(&d->hardware[--d->n_hardware].lock);
-  if (d->n_locks > 2) pthread_cond_destroy(&d->waited);
-  if (d->n_locks > 1) pthread_mutex_destroy(&d->memory_lock);
-  if (d->n_locks > 0) pthread_mutex_destroy(&d->lock);
+  while (d->n_hardware > 0) rlx_mutex_destroy(&d->hardware[--d->n_hardware].lock);
+  if (d->n_locks > 2) rlx_cond_destroy(&d->waited);
+  if (d->n_locks > 1) rlx_mutex_destroy(&d->memory_lock);
+  if (d->n_locks > 0) rlx_mutex_destroy(&d->lock);
   rlx_mem_free(d);
 }

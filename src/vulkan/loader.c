@@ -8,13 +8,13 @@
  * Vulkan stays loaded after dlclose, with its one instance, which is used again if the library is opened again. */
 #include "vulkan/loader.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/library.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "base/process.h"
 
 static const struct library {
@@ -149,11 +149,11 @@ static void load(void) {
 }
 
 const vk_loader *vk_loader_get(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static rlx_once once = RLX_ONCE_INIT;
   const unsigned by = atomic_load(&started_by);
   if (by && by != rlx_process_number() + 1) return &no_loader; /* of a forked child's parent */
   rlx_log_hold();                                              /* a log callback may query devices */
-  pthread_once(&once, load);
+  rlx_once_run(&once, load);
   rlx_log_release();
   return &the_loader;
 }

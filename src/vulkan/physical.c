@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arith.h"
+#include "base/os.h"
 
 enum { MIN_GROUP = 128, MIN_SHARED = 16384, MAX_EXTENSIONS = 512, MAX_FAMILIES = 32, MAX_MATRICES = 128 };
 
@@ -143,8 +143,7 @@ static uint32_t count_units(const vk_physical *p, const properties *q) {
   if (amd) return amd;
   if (p->kind == RLX_DEVICE_DISCRETE) return 64;
   if (p->kind == RLX_DEVICE_INTEGRATED) return 16;
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return cores > 0 ? (uint32_t)cores : 1;
+  return rlx_os_cores();
 }
 
 /* Whether there are cooperative matrices of 16 x 16 x 16 of this type with f32 accumulation and subgroup scope. */

@@ -48,7 +48,7 @@ static void unlink_queue(vk_queue *q) {
   while (*at != q) at = &(*at)->next;
   *at = q->next;
   q->hardware->n_users--;
-  while (q->n_waiting) pthread_cond_wait(&d->waited, &d->lock);
+  while (q->n_waiting) rlx_cond_wait(&d->waited, &d->lock);
   rlx_log_unlock(&d->lock);
 }
 
@@ -82,7 +82,7 @@ static void wait_for_followers(vk_queue *q) {
     if (is_idle) vk_settle(d);
     rlx_log_lock(&d->lock);
     other->n_waiting--;
-    pthread_cond_broadcast(&d->waited);
+    rlx_cond_broadcast(&d->waited);
     other = d->queues; /* the list may have changed */
   }
   rlx_log_unlock(&d->lock);
@@ -94,7 +94,7 @@ static void queue_free(vk_queue *q) {
   if (q->timeline) d->DestroySemaphore(d->handle, q->timeline, NULL);
   for (uint32_t i = 0; i < VK_N_FENCES; i++)
     if (q->fences[i]) d->DestroyFence(d->handle, q->fences[i], NULL);
-  if (q->has_lock) pthread_mutex_destroy(&q->lock);
+  if (q->has_lock) rlx_mutex_destroy(&q->lock);
   rlx_mem_free(q);
 }
 
@@ -106,7 +106,7 @@ rlx_status vk_queue_create(rlx_device *base, rlx_queue **out) {
   if (!q) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a queue");
   q->base.device = base;
   q->device = d;
-  q->has_lock = pthread_mutex_init(&q->lock, NULL) == 0;
+  q->has_lock = rlx_mutex_init(&q->lock);
   rlx_status s = q->has_lock ? make_clock(q) : RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
   if (!s) s = vk_staging_init(q);
   if (s) {
@@ -295,7 +295,7 @@ rlx_status vk_wait_pending(vk_device *d, uint64_t pending) {
   }
   rlx_log_lock(&d->lock);
   q->n_waiting--;
-  pthread_cond_broadcast(&d->waited);
+  rlx_cond_broadcast(&d->waited);
   rlx_log_unlock(&d->lock);
   return s;
 }

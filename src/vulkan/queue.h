@@ -9,16 +9,16 @@
 #ifndef RLX_VULKAN_QUEUE_H
 #define RLX_VULKAN_QUEUE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/os.h"
 #include "vulkan/staging.h"
 
 enum { VK_N_FENCES = 16, VK_MAX_HARDWARE_QUEUES = 4, VK_MAX_AFTER = 4 };
 
 typedef struct vk_hardware {
   VkQueue handle;
-  pthread_mutex_t lock;
+  rlx_mutex lock;
   uint32_t n_users; /* under the device's lock */
 } vk_hardware;
 
@@ -35,7 +35,7 @@ struct vk_queue {
   struct vk_queue *next;
   uint32_t n_waiting; /* threads that wait for it without owning it; under the device's lock */
 
-  pthread_mutex_t lock; /* guards what follows */
+  rlx_mutex lock; /* guards what follows */
   bool has_lock;
   uint64_t submitted;              /* serial of the last submission */
   atomic_uint_least64_t completed; /* highest serial known to be done */

@@ -11,7 +11,7 @@
 /* ---- the ring ---- */
 
 rlx_status vk_staging_init(vk_queue *q) {
-  if (pthread_cond_init(&q->staging.released, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a condition variable");
+  if (!rlx_cond_init(&q->staging.released)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a condition variable");
   q->staging.has_condition = true;
   return RLX_OK;
 }
@@ -20,7 +20,7 @@ void vk_staging_deinit(vk_queue *q) {
   vk_staging *s = &q->staging;
   if (s->pool) q->device->DestroyCommandPool(q->device->handle, s->pool, NULL);
   vk_range_free(q->device, &q->device->host_heap, &s->memory);
-  if (s->has_condition) pthread_cond_destroy(&s->released);
+  if (s->has_condition) rlx_cond_destroy(&s->released);
 }
 
 static rlx_status make_commands(vk_queue *q) {
@@ -82,13 +82,13 @@ static rlx_status take(vk_queue *q, vk_slot **out) {
     *out = find_free(q, &oldest);
     if (*out) return RLX_OK;
     if (oldest) RLX_TRY(vk_wait_locked(q, oldest->serial));
-    else pthread_cond_wait(&q->staging.released, &q->lock);
+    else rlx_cond_wait(&q->staging.released, &q->lock);
   }
 }
 
 static void release(vk_queue *q, vk_slot *slot) {
   slot->is_held = false;
-  pthread_cond_broadcast(&q->staging.released);
+  rlx_cond_broadcast(&q->staging.released);
 }
 
 /* Begins a slot's command buffer with a barrier, after all work submitted before. */

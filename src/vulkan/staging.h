@@ -8,8 +8,7 @@
 #ifndef RLX_VULKAN_STAGING_H
 #define RLX_VULKAN_STAGING_H
 
-#include <pthread.h>
-
+#include "base/os.h"
 #include "gpu/hazards.h"
 #include "vulkan/memory.h"
 
@@ -25,7 +24,7 @@ typedef struct vk_slot {
 
 typedef struct vk_staging { /* guarded by the queue's lock */
   bool has_condition, is_ready;
-  pthread_cond_t released; /* a slot was released */
+  rlx_cond released; /* a slot was released */
   VkCommandPool pool;
   vk_range memory;
   uint64_t slot_bytes;

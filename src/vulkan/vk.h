@@ -9,9 +9,9 @@
 #ifndef RLX_VULKAN_VK_H
 #define RLX_VULKAN_VK_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/os.h"
 #include "vulkan/loader.h"
 #include "vulkan/memory.h"
 #include "vulkan/pipelines.h"
@@ -29,11 +29,11 @@ struct vk_device {
 #include "vulkan/functions.def"
   uint64_t submit_cost; /* maximum cost of one submission, in units of gpu_dispatch.cost */
 
-  pthread_mutex_t memory_lock;
+  rlx_mutex memory_lock;
   vk_heap device_heap, host_heap;
 
-  pthread_mutex_t lock; /* guards the list of queues */
-  pthread_cond_t waited;
+  rlx_mutex lock; /* guards the list of queues */
+  rlx_cond waited;
   vk_queue *queues;
   uint32_t last_queue_id;
   vk_hardware hardware[VK_MAX_HARDWARE_QUEUES];

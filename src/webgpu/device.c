@@ -191,7 +191,7 @@ static rlx_status fill(wg_device *d, const rlx_open_options *options) {
   RLX_TRY(
     gpu_device_words("webgpu", options ? options->variant : NULL, words, sizeof words / sizeof *words, &v.minimal));
   apply_variant(d, &v);
-  if (pthread_mutex_init(&d->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "webgpu: a mutex");
+  if (!rlx_mutex_init(&d->lock)) return RLX_FAIL(RLX_NO_MEMORY, "webgpu: a mutex");
   d->has_lock = true;
   RLX_TRY(request_device(d));
   RLX_TRY(wg_layouts_create(d));
@@ -234,7 +234,7 @@ void wg_device_close(rlx_device *base) {
     if (d->queue) d->f->QueueRelease(d->queue);
     d->f->DeviceRelease(d->handle);
   }
-  if (d->has_lock) pthread_mutex_destroy(&d->lock);
+  if (d->has_lock) rlx_mutex_destroy(&d->lock);
   rlx_message_restore(&message);
   rlx_mem_free(d);
 }

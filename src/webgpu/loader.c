@@ -5,15 +5,14 @@
  * it, a child reports that there is none. */
 #include "webgpu/loader.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/library.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "base/process.h"
 
 enum {
@@ -118,8 +117,7 @@ static void classify(wg_physical *p, uint32_t type) {
 static uint32_t count_units(rlx_device_kind kind) { /* WebGPU does not report them */
   if (kind == RLX_DEVICE_DISCRETE) return 64;
   if (kind == RLX_DEVICE_INTEGRATED) return 16;
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return cores > 0 ? (uint32_t)cores : 1;
+  return rlx_os_cores();
 }
 
 static void fill_caps(const wg_loader *l, wg_physical *p) {
@@ -212,11 +210,11 @@ static void load(void) {
 }
 
 const wg_loader *wg_loader_get(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static rlx_once once = RLX_ONCE_INIT;
   const unsigned by = atomic_load(&started_by);
   if (by && by != rlx_process_number() + 1) return &no_loader; /* of a forked child's parent */
   rlx_log_hold();                                              /* a log callback may query devices */
-  pthread_once(&once, load);
+  rlx_once_run(&once, load);
   rlx_log_release();
   return &the_loader;
 }

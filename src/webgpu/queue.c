@@ -1,10 +1,9 @@
 /* Submissions and their serials. */
 #include "webgpu/queue.h"
 
-#include <time.h>
-
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/os.h"
 
 /* ---- queues: names for the device's timeline ---- */
 
@@ -97,7 +96,7 @@ rlx_status wg_queue_mark(rlx_queue *q, uint64_t *value) {
 
 /* ---- waiting ---- */
 
-static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
+static void nap(void) { rlx_os_sleep(50000); }
 
 /* Runs callbacks; with `waits`, returns when the submission is done, where the library can wait. */
 static void pump(const wg_device *d, uint64_t serial, WGPUSubmissionIndex index, bool waits) {

@@ -11,9 +11,9 @@
 #ifndef RLX_WEBGPU_WG_H
 #define RLX_WEBGPU_WG_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/os.h"
 #include "gpu/pipelines.h"
 #include "webgpu/loader.h"
 
@@ -56,7 +56,7 @@ typedef struct wg_device {
   WGPUBuffer nothing;             /* WG_ALIGN bytes, bound for an absent window of a kernel */
   WGPUComputePipeline move, fill; /* moves.c */
 
-  pthread_mutex_t lock; /* guards what follows */
+  rlx_mutex lock; /* guards what follows */
   bool has_lock;
   WGPUCommandEncoder batch;                  /* NULL: nothing is batched */
   bool has_writes;                           /* buffers were written after the last submission */

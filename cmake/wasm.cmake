@@ -1,0 +1,27 @@
+# Toolchain for WebAssembly: clang with the C library of WASI (Debian: clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32).
+# `tools/wasm` builds with it. RLX_WASM names a variant:
+#   simd     128-bit vectors, which every browser has (the default)
+#   relaxed  also relaxed SIMD: fused multiply-adds, dot products of bytes
+set(CMAKE_SYSTEM_NAME Generic) # CMake has no name for WASI
+set(CMAKE_SYSTEM_PROCESSOR wasm32)
+set(triple wasm32-wasi)
+find_program(RLX_WASM_CC NAMES clang-19 clang-20 clang-18 clang-17 REQUIRED)
+set(CMAKE_C_COMPILER ${RLX_WASM_CC})
+set(CMAKE_C_COMPILER_TARGET ${triple})
+string(REPLACE clang llvm-ar ar ${RLX_WASM_CC})
+string(REPLACE clang llvm-ranlib ranlib ${RLX_WASM_CC})
+set(CMAKE_AR ${ar})
+set(CMAKE_RANLIB ${ranlib})
+set(CMAKE_EXECUTABLE_SUFFIX_C .wasm) # CMAKE_EXECUTABLE_SUFFIX is set again by CMake
+set(CMAKE_C_FLAGS_INIT
+  "-msimd128 -mbulk-memory -mnontrapping-fptoint -msign-ext -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID")
+if(RLX_WASM STREQUAL relaxed)
+  string(APPEND CMAKE_C_FLAGS_INIT " -mrelaxed-simd")
+endif()
+# The stack grows down to address 0, so an overflow traps instead of overwriting data.
+set(CMAKE_EXE_LINKER_FLAGS_INIT
+  "-Wl,-z,stack-size=1048576 -Wl,--stack-first -lwasi-emulated-mman -lwasi-emulated-signal -lwasi-emulated-getpid")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES RLX_WASM)

@@ -1,0 +1,100 @@
+/* What the system must provide beyond the C library: mutexes, conditions, threads, fork, signals, cores, some files.
+ *
+ * os_posix.c has it for POSIX systems, os_wasm.c for WebAssembly, where threads are workers that JavaScript started
+ * beforehand, or absent; the build takes one of them. No other file of the library includes a header of threads or
+ * signals. */
+#ifndef RLX_BASE_OS_H
+#define RLX_BASE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__wasm__)
+typedef struct rlx_mutex {
+  int32_t state; /* 0: free, 1: held, 2: held and somebody waits */
+  int32_t depth; /* of a recursive one: how often its holder has it */
+  const void *holder;
+  bool is_recursive;
+} rlx_mutex;
+typedef struct rlx_cond {
+  int32_t signals; /* how often it was signalled */
+} rlx_cond;
+typedef struct rlx_once {
+  int32_t state; /* 0: not begun, 1: somebody runs it, 2: done */
+} rlx_once;
+typedef int32_t rlx_os_thread; /* index of a worker */
+#define RLX_MUTEX_INIT \
+  { 0 }
+#define RLX_ONCE_INIT \
+  { 0 }
+#else
+#include <pthread.h>
+typedef pthread_mutex_t rlx_mutex;
+typedef pthread_cond_t rlx_cond;
+typedef pthread_once_t rlx_once;
+typedef pthread_t rlx_os_thread;
+#define RLX_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
+#define RLX_ONCE_INIT PTHREAD_ONCE_INIT
+#endif
+
+/* ---- mutexes, conditions ---- */
+
+bool rlx_mutex_init(rlx_mutex *m); /* false: the system refused it */
+bool rlx_mutex_init_recursive(rlx_mutex *m);
+void rlx_mutex_destroy(rlx_mutex *m);
+void rlx_mutex_lock(rlx_mutex *m);
+void rlx_mutex_unlock(rlx_mutex *m);
+
+bool rlx_cond_init(rlx_cond *c);
+void rlx_cond_destroy(rlx_cond *c);
+void rlx_cond_wait(rlx_cond *c, rlx_mutex *m);
+/* False: the time is over and nobody signalled. */
+bool rlx_cond_wait_for(rlx_cond *c, rlx_mutex *m, uint64_t nanoseconds);
+void rlx_cond_signal(rlx_cond *c);
+void rlx_cond_broadcast(rlx_cond *c);
+
+void rlx_once_run(rlx_once *o, void (*fn)(void));
+
+/* ---- threads ---- */
+
+/* The thread starts with all signals blocked: they are for the program's own threads. Returns 0 or the system's error
+ * number. */
+int rlx_os_thread_start(rlx_os_thread *t, void *(*fn)(void *), void *user);
+void rlx_os_thread_join(rlx_os_thread t);
+void rlx_os_thread_detach(rlx_os_thread t);
+
+uint32_t rlx_os_cores(void);     /* of the machine; at least 1 */
+uint32_t rlx_os_own_cores(void); /* that this process may use; at least 1 */
+void rlx_os_sleep(uint64_t nanoseconds);
+uint64_t rlx_os_clock(void); /* nanoseconds, monotonic */
+
+/* ---- memory ---- */
+
+#define RLX_OS_LARGE_PAGE ((size_t)1 << (sizeof(void *) == 8 ? 21 : 30)) /* of a 64-bit machine; elsewhere never */
+void rlx_os_use_large_pages(void *p, size_t bytes);                      /* a hint */
+void rlx_os_discard(void *p, size_t bytes); /* whole pages go back to the system, and their content is lost */
+
+/* ---- processes ---- */
+
+/* Calls `before` in a process that forks, then `parent` and `child`; any may be NULL. Where nothing forks it does
+ * nothing. */
+void rlx_os_at_fork(void (*before)(void), void (*parent)(void), void (*child)(void));
+/* Blocks the signals of the calling thread, but for those of a fault, until release. False: they could not be. */
+typedef struct rlx_os_signals {
+  uint64_t words[16];
+} rlx_os_signals;
+bool rlx_os_signals_hold(rlx_os_signals *before);
+void rlx_os_signals_release(const rlx_os_signals *before);
+uint64_t rlx_os_address_space(void); /* bytes that this process may address; UINT64_MAX: no limit */
+
+/* ---- files ---- */
+
+/* The path without links, "." and ".."; free with free. NULL: errno has the reason. */
+char *rlx_os_real_path(const char *path);
+/* Opens a new file; the six X at the end of `path` become its name. -1: errno has the reason. Only its owner may read
+ * it, where the system knows owners. */
+int rlx_os_open_temporary(char *path);
+bool rlx_os_set_mode(int fd, unsigned mode); /* permissions; false: errno has the reason */
+
+#endif
