@@ -236,7 +236,7 @@ static void check_joined(uint32_t threads, int64_t m, const char *q_type, const 
                       "%a = matmul(%x, %q) {trans_b=true}; %b = matmul(%x, %k) {trans_b=true}; "
                       "%c = matmul(%x, %v) {trans_b=true}; concat(%a, %b, %c) {axis=1}",
                       &g));
-  CHECK_OK(run_session("cpu", threads, &s));
+  CHECK_OK(run_session("cpu", TEST_THREADS(threads), &s));
   float *y[3];
   size_t bytes = (size_t)m * N * sizeof(float);
   for (int i = 0; i < 3; i++) {
