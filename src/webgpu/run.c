@@ -66,7 +66,7 @@ static rlx_status send(encoding *e) {
   if (!e->encoder) return RLX_OK;
   rlx_status s = finish(e, &commands);
   const rlx_status caught = end_guard(e); /* before the submission, whose error would only say that there was one */
-  if (!s) s = wg_submit(p->device, commands, &p->last);
+  if (!s) s = wg_submit(p->device, commands, wg_place_of(p, e->first, e->last).text, &p->last);
   if (s || caught) return frame(e, s ? s : caught);
   uint64_t *oldest = &p->in_flight[p->next_in_flight++ % WG_MAX_AHEAD];
   s = e->is_watched ? wg_queue_wait(p->queue, p->last) : wg_wait(p->device, *oldest);
