@@ -88,8 +88,10 @@ static void on_device(uint32_t status, WGPUDevice device, WGPUStringView message
   atomic_store(&r->is_done, true);
 }
 
-static uint32_t list_features(const wg_device *d, uint32_t *out) {
+static uint32_t list_features(wg_device *d, uint32_t *out) {
   uint32_t n = 0;
+  d->has_timestamps = !d->is_minimal && d->f->AdapterHasFeature(d->physical->handle, WGPU_FEATURE_TIMESTAMP_QUERY);
+  if (d->has_timestamps) out[n++] = WGPU_FEATURE_TIMESTAMP_QUERY;
   if (d->caps.has_f16) out[n++] = WGPU_FEATURE_SHADER_F16;
   if (d->f->AdapterHasFeature(d->physical->handle, WGPU_FEATURE_DAWN_SYNCHRONIZATION))
     out[n++] = WGPU_FEATURE_DAWN_SYNCHRONIZATION;

@@ -10,10 +10,12 @@
  * nothing: where all are in use, a guard waits for one. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
+#include "base/os.h"
 #include "webgpu/wg.h"
+
+enum { NAP = 50000 }; /* nanoseconds */
 
 static _Thread_local wg_guard *innermost;
 
@@ -110,15 +112,9 @@ static void on_scope(uint32_t status, uint32_t type, WGPUStringView message, voi
 
 /* ---- waiting for answers ---- */
 
-static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
-
 void wg_pump(const wg_device *d) {
   d->f->InstanceProcessEvents(d->loader->instance);
-#ifndef __wasm__ /* there the call returns when something has happened */
-  nap();
-#else
-  (void)nap;
-#endif
+  if (!d->loader->suspends) rlx_os_sleep(NAP);
 }
 
 void wg_answers_await(const wg_device *d) {

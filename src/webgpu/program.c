@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "webgpu/times.h"
 
 wg_place wg_place_of(const rlx_program *p, size_t first, size_t last) {
   wg_place out = {""};
@@ -210,6 +211,7 @@ void wg_program_destroy(rlx_program *p) {
     if (p->dispatches[i].windows) d->f->BindGroupRelease(p->dispatches[i].windows);
   if (p->params_group) d->f->BindGroupRelease(p->params_group);
   wg_buffer_release(d, p->params);
+  wg_times_deinit(p);
   if (p->apart) d->f->BufferDestroy(p->apart);
   wg_buffer_release(d, p->apart);
   rlx_array_deinit(&p->copies);

@@ -20,6 +20,16 @@ typedef struct wg_window_copy {
   uint64_t offset, bytes, to;
 } wg_window_copy;
 
+/* Queries of the device's clock (times.h). */
+typedef struct wg_times {
+  WGPUQuerySet set;  /* NULL: none was needed yet */
+  WGPUBuffer buffer; /* for its values */
+  uint64_t *ticks;   /* the values */
+  size_t *steps;     /* by pair of queries */
+  uint32_t n;        /* pairs of the current part */
+  bool is_refused;
+} wg_times;
+
 enum { WG_MAX_AHEAD = 3 }; /* submissions of a program in flight */
 
 struct rlx_program {
@@ -33,6 +43,7 @@ struct rlx_program {
   RLX_ARRAY(wg_window_copy) copies; /* where the library forbids windows that overlap */
   WGPUBuffer apart;                 /* where they go */
   uint64_t apart_bytes;
+  wg_times times;
   uint64_t last;                    /* serial of its last submission */
   uint64_t in_flight[WG_MAX_AHEAD]; /* of the last submissions, the oldest at next_in_flight */
   uint32_t next_in_flight;

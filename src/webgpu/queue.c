@@ -53,7 +53,8 @@ static void submit_commands(wg_device *d, const WGPUCommandBuffer *commands, siz
                                                                   .user2 = (void *)(uintptr_t)serial});
 }
 
-rlx_status wg_submit_locked(wg_device *d, WGPUCommandBuffer commands, uint64_t *serial) {
+/* place: what is submitted, for errors that come late. */
+static rlx_status submit_locked(wg_device *d, WGPUCommandBuffer commands, const char *place, uint64_t *serial) {
   WGPUCommandBuffer all[2];
   size_t n = 0;
   rlx_status s = wg_check(d);
@@ -69,7 +70,7 @@ rlx_status wg_submit_locked(wg_device *d, WGPUCommandBuffer commands, uint64_t *
   if (!s) s = wg_check(d);
   if (!s && !g.type) submit_commands(d, all, n); /* wgpu-native ends the process if it cannot submit */
   for (size_t i = 0; i < n; i++) d->f->CommandBufferRelease(all[i]);
-  rlx_status submitted = wg_guard_end(d, &g, "submitting work");
+  rlx_status submitted = wg_guard_end(d, &g, "%ssubmitting work", place);
   if (!s) s = submitted;
   d->has_writes = false;
   d->written_bytes = 0;
@@ -78,9 +79,11 @@ rlx_status wg_submit_locked(wg_device *d, WGPUCommandBuffer commands, uint64_t *
   return s;
 }
 
-rlx_status wg_submit(wg_device *d, WGPUCommandBuffer commands, uint64_t *serial) {
+rlx_status wg_submit_locked(wg_device *d, uint64_t *serial) { return submit_locked(d, NULL, "", serial); }
+
+rlx_status wg_submit(wg_device *d, WGPUCommandBuffer commands, const char *place, uint64_t *serial) {
   rlx_log_lock(&d->lock);
-  rlx_status s = wg_submit_locked(d, commands, serial);
+  rlx_status s = submit_locked(d, commands, place, serial);
   rlx_log_unlock(&d->lock);
   return s;
 }
@@ -88,7 +91,7 @@ rlx_status wg_submit(wg_device *d, WGPUCommandBuffer commands, uint64_t *serial)
 rlx_status wg_mark(wg_device *d, uint64_t *serial) {
   rlx_log_lock(&d->lock);
   *serial = d->submitted;
-  rlx_status s = d->batch || d->has_writes ? wg_submit_locked(d, NULL, serial) : wg_check(d);
+  rlx_status s = d->batch || d->has_writes ? wg_submit_locked(d, serial) : wg_check(d);
   rlx_log_unlock(&d->lock);
   return s;
 }

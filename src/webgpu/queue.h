@@ -18,9 +18,10 @@ rlx_status wg_queue_after(rlx_queue *q, rlx_point point);
 
 /* The encoder of the open batch; under the lock. */
 rlx_status wg_batch_locked(wg_device *d, WGPUCommandEncoder *out);
-/* Submits the batch, the writes before it, and then `commands` (may be NULL), which is released. */
-rlx_status wg_submit_locked(wg_device *d, WGPUCommandBuffer commands, uint64_t *serial);
-rlx_status wg_submit(wg_device *d, WGPUCommandBuffer commands, uint64_t *serial);
+/* Submits the batch and the writes before it. */
+rlx_status wg_submit_locked(wg_device *d, uint64_t *serial);
+/* The same, and then `commands`, which is released; errors that come late have the place (wg_place) in front. */
+rlx_status wg_submit(wg_device *d, WGPUCommandBuffer commands, const char *place, uint64_t *serial);
 /* Submits the batch and the writes, if there are any. */
 rlx_status wg_mark(wg_device *d, uint64_t *serial);
 /* Without the lock. Errors that came late are wg_queue_wait's. */

@@ -65,7 +65,7 @@ static void destroy_buffer(wg_device *d, WGPUBuffer b) {
   rlx_saved_message message;
   rlx_message_save(&message);
   rlx_log_lock(&d->lock);
-  if (d->batch) (void)(wg_submit_locked(d, NULL, &serial) == RLX_OK);
+  if (d->batch) (void)(wg_submit_locked(d, &serial) == RLX_OK);
   rlx_log_unlock(&d->lock);
   rlx_message_restore(&message);
   d->f->BufferDestroy(b);
@@ -99,7 +99,7 @@ static rlx_status write_words(wg_device *d, WGPUBuffer to, uint64_t offset, cons
     d->written_bytes += n;
     if (d->written_bytes < d->slot_bytes) continue;
     uint64_t serial;
-    RLX_TRY(wg_submit_locked(d, NULL, &serial));
+    RLX_TRY(wg_submit_locked(d, &serial));
     if (serial < MAX_PIECES) continue;
     rlx_log_unlock(&d->lock);
     rlx_status s = wg_wait(d, serial - MAX_PIECES + 1);
@@ -120,7 +120,7 @@ static uint64_t min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static rlx_status write_locked(wg_device *d, WGPUBuffer to, uint64_t offset, const unsigned char *src, uint64_t bytes) {
   const uint64_t head = min((4 - offset % 4) % 4, bytes), words = (bytes - head) / 4 * 4, tail = bytes - head - words;
   uint64_t serial;
-  if (d->batch) RLX_TRY(wg_submit_locked(d, NULL, &serial));
+  if (d->batch) RLX_TRY(wg_submit_locked(d, &serial));
   if (words) RLX_TRY(write_words(d, to, offset + head, src + head, words));
   if (head) RLX_TRY(write_edge(d, to, offset, src, head));
   return tail ? write_edge(d, to, offset + head + words, src + head + words, tail) : RLX_OK;
@@ -138,7 +138,7 @@ static rlx_status read_pieces(wg_device *d, WGPUBuffer from, uint64_t offset, un
     s = wg_wait(d, serials[i % MAX_PIECES]);
     rlx_log_lock(&d->lock);
     if (!s) s = wg_read_locked(d, from, offset + at, dst + at, n);
-    if (!s) s = wg_submit_locked(d, NULL, &serials[i % MAX_PIECES]);
+    if (!s) s = wg_submit_locked(d, &serials[i % MAX_PIECES]);
     rlx_log_unlock(&d->lock);
   }
   for (uint32_t k = 0; k < MAX_PIECES && !s; k++) s = wg_wait(d, serials[(i + k) % MAX_PIECES]);

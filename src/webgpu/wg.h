@@ -58,6 +58,7 @@ typedef struct wg_device {
   const wg_physical *physical;
   gpu_caps caps; /* of this variant */
   bool is_minimal;
+  bool has_timestamps;
   bool is_late; /* the library reports errors after the call */
   WGPUDevice handle;
   WGPUQueue queue;

@@ -41,7 +41,7 @@ const LIMITS = [
   ['maxComputeWorkgroupSizeX', 132], ['maxComputeWorkgroupSizeY', 136], ['maxComputeWorkgroupSizeZ', 140],
   ['maxComputeWorkgroupsPerDimension', 144], ['maxImmediateSize', 148],
 ];
-const UNDEFINED_LIMIT = 0xffffffff;
+const UNDEFINED = 0xffffffff; // also of queries
 
 const errorType = error => ERROR_TYPES[error.constructor.name] ?? ERROR_TYPES.GPUInternalError;
 
@@ -195,7 +195,7 @@ export function gpuImports(getInstance) {
     const limits = {};
     for (const [name, offset, isWide] of at ? LIMITS : []) {
       const value = isWide ? u64(at + offset) : u32(at + offset);
-      if (value < (isWide ? 2 ** 63 : UNDEFINED_LIMIT)) limits[name] = value;
+      if (value < (isWide ? 2 ** 63 : UNDEFINED)) limits[name] = value;
     }
     return limits;
   }
@@ -246,7 +246,7 @@ export function gpuImports(getInstance) {
       const limits = get(adapter).object.limits;
       for (const [name, offset, isWide] of LIMITS) {
         if (isWide) putU64(out + offset, limits[name]);
-        else putU32(out + offset, limits[name] ?? UNDEFINED_LIMIT);
+        else putU32(out + offset, limits[name] ?? UNDEFINED);
       }
       return SUCCESS;
     },
@@ -306,8 +306,9 @@ export function gpuImports(getInstance) {
 
     CommandEncoderBeginComputePass(e, at) {
       const writes = at ? u32(at + 12) : 0;
+      const query = offset => u32(writes + offset) === UNDEFINED ? undefined : u32(writes + offset);
       return add(get(e).beginComputePass(writes ? {timestampWrites: {querySet: get(u32(writes + 4)),
-        beginningOfPassWriteIndex: u32(writes + 8), endOfPassWriteIndex: u32(writes + 12)}} : undefined));
+        beginningOfPassWriteIndex: query(8), endOfPassWriteIndex: query(12)}} : undefined));
     },
     CommandEncoderCopyBufferToBuffer: (e, from, fromOffset, to, toOffset, n) =>
       get(e).copyBufferToBuffer(get(from), Number(fromOffset), get(to), Number(toOffset), Number(n)),

@@ -5,7 +5,6 @@
  * webgpu.h alone; so are all libraries that do not have them. */
 #include "webgpu/loader.h"
 
-#ifndef __wasm__
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -87,4 +86,3 @@ bool wg_functions_get(wg_loader *l) {
   if (!l->is_native) drop_native(l);
   return true;
 }
-#endif

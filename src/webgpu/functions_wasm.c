@@ -3,7 +3,6 @@
  * wgpuCreateInstance returns NULL. */
 #include "webgpu/loader.h"
 
-#ifdef __wasm__
 #include <stdio.h>
 
 #define WG_FUNCTION(result, f, args) \
@@ -36,9 +35,8 @@ bool wg_functions_get(wg_loader *l) {
 #undef WG_BROWSER
 #undef WG_FUNCTION
   };
-  l->has_internal_errors = true;
+  l->has_internal_errors = l->suspends = true;
   snprintf(l->library, sizeof l->library, "WebGPU");
   snprintf(l->why, sizeof l->why, "this page has no WebGPU (navigator.gpu), or no way to wait for it (JSPI)");
   return true;
 }
-#endif
