@@ -29,7 +29,9 @@ async function loadModel(page, device = "cpu") {
   if (device !== "cpu") await page.check(`input[value="${device}"]`);
   await page.click("#model-load");
   await noteIs(page, "model-note", "loaded in|Error");
-  return page.textContent("#model-note");
+  const note = await page.textContent("#model-note");
+  if (note.startsWith("Error")) throw new Error(note);
+  return note;
 }
 
 const cases = {
@@ -136,15 +138,16 @@ const cases = {
     return { kinds, note: await page.textContent("#ocr-note"), lines, errors };
   },
 
-  /* Once loaded, without a network. */
-  async offline() {
+  /* Once loaded, without a network: the server is ended. */
+  async offline(server) {
     const page = await openPage();
     await page.evaluate(() => navigator.serviceWorker.ready);
     await page.reload();
     await page.waitForFunction(() => document.documentElement.dataset.ready && navigator.serviceWorker.controller);
     await loadModel(page);
-    await page.waitForFunction(async () => (await (await caches.open("rlx-models-1")).keys()).length === 1);
-    await page.context().setOffline(true);
+    const kept = () => page.evaluate(async () => (await (await caches.open("rlx-models-1")).keys()).length);
+    while ((await kept()) !== 1) await page.waitForTimeout(50);
+    process.kill(Number(server));
     await page.reload();
     await page.waitForFunction(() => document.documentElement.dataset.ready);
     const note = await loadModel(page);
@@ -179,7 +182,7 @@ const cases = {
   },
 
   async screenshots(folder) {
-    for (const [file, viewport] of [["web-desktop.png", { width: 1280, height: 900 }], ["web-phone.png", { width: 390, height: 844 }]]) {
+    for (const [file, viewport] of [["web-desktop.png", { width: 1120, height: 860 }], ["web-phone.png", { width: 390, height: 844 }]]) {
       const page = await openPage({ viewport });
       await loadModel(page);
       await page.fill("#chat-tokens", "60");
@@ -187,7 +190,7 @@ const cases = {
       await page.click("#chat-send");
       await page.waitForFunction(() => /Tokens\/s/.test(document.getElementById("speed").textContent));
       await page.evaluate(() => (document.activeElement.blur(), window.scrollTo(0, 0)));
-      await page.screenshot({ path: `${folder}/${file}`, fullPage: file === "web-desktop.png" });
+      await page.screenshot({ path: `${folder}/${file}` });
     }
     return { errors };
   },

@@ -84,8 +84,11 @@ class Vices(http.server.BaseHTTPRequestHandler):
         for name, value in {**self.headers_too, **headers}.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body[:len(body) // 2] if cut else body)
+        try:
+            if self.command != "HEAD":
+                self.wfile.write(body[:len(body) // 2] if cut else body)
+        except ConnectionError:
+            pass  # the other side has left
         self.close_connection = True
 
     def do_HEAD(self):

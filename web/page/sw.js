@@ -64,6 +64,8 @@ self.addEventListener("message", (event) => {
   const { keep } = event.data ?? {};
   if (keep) event.waitUntil((async () => {
     const cache = await caches.open(MODELS);
-    if (!(await cache.match(keep))) await cache.add(keep);
-  })().catch(() => {})); // no room, or no network: the model is simply not kept
+    if (await cache.match(keep)) return;
+    const response = await fetch(keep, { cache: "no-store" }); // parts of it may be in the browser's own cache
+    if (response.status === 200) await cache.put(keep, response);
+  })().catch((error) => console.warn(`${keep} is not kept: ${error.message}`))); // no room, or no network
 });
