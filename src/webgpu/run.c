@@ -55,7 +55,7 @@ static rlx_status finish(encoding *e, WGPUCommandBuffer *out) {
 }
 
 /* Submits the part, and waits for it, or for an earlier one where too many are in flight. */
-static rlx_status send(encoding *e) {
+static rlx_status submit_pass(encoding *e) {
   rlx_program *p = e->p;
   WGPUCommandBuffer commands;
   if (!e->encoder) return RLX_OK;
@@ -89,7 +89,7 @@ static rlx_status begin(encoding *e, size_t step) {
 
 /* Makes room for work of this cost: in the current part if that is empty or the work fits, otherwise in a new one. */
 static rlx_status reserve(encoding *e, size_t step, uint64_t cost) {
-  if (e->cost && (cost > e->max_cost || e->cost > e->max_cost - cost)) RLX_TRY(send(e));
+  if (e->cost && (cost > e->max_cost || e->cost > e->max_cost - cost)) RLX_TRY(submit_pass(e));
   if (!e->encoder) RLX_TRY(begin(e, step));
   e->cost += cost ? cost : 1;
   e->last = step;
@@ -138,10 +138,10 @@ static rlx_status encode(encoding *e, size_t first, size_t n) {
     if (e->args->begin_ns) e->args->begin_ns[i - first] = rlx_now_ns();
     RLX_TRY(encode_step(e, i));
     if (!e->args->begin_ns && !e->args->end_ns) continue;
-    RLX_TRY(send(e)); /* and waits for it */
+    RLX_TRY(submit_pass(e)); /* and waits for it */
     if (e->args->end_ns) e->args->end_ns[i - first] = rlx_now_ns();
   }
-  return send(e);
+  return submit_pass(e);
 }
 
 /* ---- the call ---- */
