@@ -10,7 +10,7 @@
 typedef struct wg_pipeline {
   gpu_pipeline base;
   WGPUComputePipeline handle;
-  wg_guard failed; /* why it was not made */
+  wg_late failed; /* why it was not made */
 } wg_pipeline;
 
 WGPUComputePipeline wg_pipeline_handle(const gpu_pipeline *p) { return ((const wg_pipeline *)p)->handle; }
@@ -29,7 +29,7 @@ static WGPUBindGroupLayout make_group(const wg_device *d, uint32_t n, uint32_t t
 
 rlx_status wg_layouts_create(wg_device *d) {
   wg_guard g;
-  wg_guard_begin(&g);
+  wg_guard_begin(d, &g, NULL);
   d->params_group = make_group(d, 1, WGPU_BINDING_UNIFORM);
   for (uint32_t n = 1; n <= GPU_MAX_WINDOWS; n++) {
     d->window_groups[n] = make_group(d, n, WGPU_BINDING_STORAGE);
@@ -37,7 +37,7 @@ rlx_status wg_layouts_create(wg_device *d) {
     d->layouts[n] =
       d->f->DeviceCreatePipelineLayout(d->handle, &(WGPUPipelineLayoutDescriptor){.n = 2, .groups = groups});
   }
-  return wg_guard_end(d, &g, "layouts of bindings");
+  return wg_guard_wait(d, &g, "layouts of bindings");
 }
 
 void wg_layouts_destroy(wg_device *d) {
@@ -66,12 +66,13 @@ static WGPUShaderModule make_module(const wg_device *d, const source *s) {
                                                : d->f->DeviceCreateShaderModule(d->handle, &info);
 }
 
-/* The guard has the error, if the result is NULL. */
-static WGPUComputePipeline make_pipeline(const wg_device *d, const source *s, wg_guard *g) {
+/* NULL: `failed` has the error. It may come later, and then the pipeline is of no use. */
+static WGPUComputePipeline make_pipeline(wg_device *d, const source *s, wg_late *failed) {
   WGPUComputePipeline made = NULL;
-  wg_guard_begin(g);
+  wg_guard g;
+  wg_guard_begin(d, &g, failed);
   WGPUShaderModule module = make_module(d, s);
-  if (module && !g->type)
+  if (module && !g.type)
     made = d->f->DeviceCreateComputePipeline(d->handle,
                                              &(WGPUComputePipelineDescriptor){.label = wg_text(s->entry),
                                                                               .layout = d->layouts[s->n_windows],
@@ -80,9 +81,10 @@ static WGPUComputePipeline make_pipeline(const wg_device *d, const source *s, wg
                                                                                           .n_constants = s->n_constants,
                                                                                           .constants = s->constants}});
   if (module) d->f->ShaderModuleRelease(module);
-  const bool failed = wg_guard_drop(g);
-  if (!failed && made) return made;
-  if (!failed) g->type = WGPU_ERROR_INTERNAL;
+  const bool is_made = made && !g.type;
+  if (!is_made && !g.type) g.type = WGPU_ERROR_INTERNAL;
+  wg_guard_leave(d, &g, "kernel %s", s->entry);
+  if (is_made) return made;
   if (made) d->f->ComputePipelineRelease(made);
   return NULL;
 }
@@ -90,9 +92,10 @@ static WGPUComputePipeline make_pipeline(const wg_device *d, const source *s, wg
 rlx_status wg_pipeline_create(wg_device *d, const char *text, const char *entry, uint32_t n_windows,
                               WGPUComputePipeline *out) {
   const source s = {.text = text, .bytes = SIZE_MAX, .entry = entry, .n_windows = n_windows};
-  wg_guard g;
-  *out = make_pipeline(d, &s, &g);
-  return *out ? RLX_OK : wg_fail(d, &g, entry);
+  wg_late failed = {0};
+  *out = make_pipeline(d, &s, &failed);
+  wg_answers_await(d);
+  return wg_late_status(d, &failed);
 }
 
 static int compile(gpu_pipelines *p, gpu_pipeline *base) {
@@ -117,11 +120,15 @@ static int compile(gpu_pipelines *p, gpu_pipeline *base) {
   return q->handle ? RLX_OK : RLX_UNSUPPORTED;
 }
 
+/* Where errors come late: all pipelines are begun before the first is waited for. */
+static int finish(gpu_pipelines *p, gpu_pipeline *base) {
+  wg_answers_await(p->device);
+  return wg_late_is(&((const wg_pipeline *)base)->failed) ? RLX_UNSUPPORTED : RLX_OK;
+}
+
 static rlx_status fail(gpu_pipelines *p, const gpu_pipeline *base, int code) {
-  char what[96];
   if (code == RLX_NO_MEMORY) return RLX_FAIL(RLX_NO_MEMORY, "webgpu: the text of kernel %s", base->kernel->name);
-  snprintf(what, sizeof what, "kernel %.64s", base->kernel->name);
-  return wg_fail(p->device, &((const wg_pipeline *)base)->failed, what);
+  return wg_late_status(p->device, &((const wg_pipeline *)base)->failed);
 }
 
 static void destroy(gpu_pipelines *p, gpu_pipeline *base) {
@@ -130,9 +137,8 @@ static void destroy(gpu_pipelines *p, gpu_pipeline *base) {
   if (q->handle) d->f->ComputePipelineRelease(q->handle);
 }
 
-const gpu_pipeline_maker wg_pipeline_maker = {.name = "webgpu",
-                                              .span = "webgpu pipelines",
-                                              .struct_bytes = sizeof(wg_pipeline),
-                                              .compile = compile,
-                                              .fail = fail,
-                                              .destroy = destroy};
+#define MAKER                                                                                                          \
+  .name = "webgpu", .span = "webgpu pipelines", .struct_bytes = sizeof(wg_pipeline), .compile = compile, .fail = fail, \
+  .destroy = destroy
+const gpu_pipeline_maker wg_pipeline_maker = {MAKER};
+const gpu_pipeline_maker wg_late_pipeline_maker = {MAKER, .finish = finish};
