@@ -2,6 +2,7 @@
  *
  * Failures of the library are caught and printed as { status, message }, because the test compares them. */
 import * as rlx from "../../web/rlx/index.js";
+import { Instance } from "../../web/rlx/module.js";
 import { Wasi } from "../../web/rlx/wasi.js";
 
 const [name, wasmUrl, ...args] = process.argv.slice(2);
@@ -108,6 +109,28 @@ const cases = {
     const after = await lm.generate("ROMEO:", { maxTokens: 20 }).text();
     const early = await attempt(lm.generate("x", { signal: AbortSignal.abort() }).text());
     return { before, after, n, m, outcome, early, left: left.stats };
+  },
+
+  /* Closing a model ends its text. */
+  async closeWhile(model) {
+    const lm = await rlx.loadLm(model, cpu);
+    const generation = lm.generate("ROMEO:", { maxTokens: 0, shift: true, ignoreEnd: true });
+    await generation[Symbol.asyncIterator]().next();
+    await lm.close();
+    const rest = await generation.text();
+    return { rest: rest.length, stats: generation.stats, live: (await rlx.about(cpu)).memory.live };
+  },
+
+  /* A module that traps is not called again. Its one function is `unreachable`. */
+  async trap() {
+    const section = (id, ...bytes) => [id, bytes.length, ...bytes];
+    const text = (word) => [word.length, ...new TextEncoder().encode(word)];
+    const module = await WebAssembly.compile(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...section(1, 1, 0x60, 0, 0),
+      ...section(3, 1, 0), ...section(5, 1, 0, 1), ...section(7, 2, ...text("boom"), 0, 0, ...text("memory"), 2, 0),
+      ...section(10, 1, 3, 0, 0, 0x0b)]));
+    const it = await Instance.create({ module, callbacks: {} });
+    const first = await it.call("boom").catch((e) => e.name), second = await it.call("boom").catch((e) => e === it.dead);
+    return { first, second };
   },
 
   /* Aborting while a model loads, at its first sign of progress. */

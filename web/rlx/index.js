@@ -57,16 +57,15 @@ class Runtime {
   }
 
   async #start(wasmUrl, gpu) {
-    const url = new URL("./worker.js", import.meta.url);
     if (isNode) {
-      const { Worker } = await import("node:worker_threads");
-      this.worker = new Worker(url);
+      const { Worker: Thread } = await import("node:worker_threads");
+      this.worker = new Thread(new URL("./worker.js", import.meta.url));
       this.worker.on("message", (message) => this.#receive(message));
       this.worker.on("error", (error) => this.#end(error.message));
       this.worker.on("exit", () => this.#end("the worker has ended"));
       this.worker.unref(); // an idle worker does not keep the process
     } else {
-      this.worker = new Worker(url, { type: "module", name: "rlx" });
+      this.worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "rlx" }); // as bundlers know it
       this.worker.onmessage = (event) => this.#receive(event.data);
       this.worker.onerror = (event) => this.#end(event.message || "the worker cannot be loaded");
     }
@@ -350,6 +349,8 @@ class Generation {
   constructor(runtime, args, signal) {
     this.stats = null;
     this.settings = args.settings;
+    this.cancel = () => {};
+    this.ended = Promise.resolve();
     if (signal?.aborted) {
       this.#finish(signal.reason);
       return;
@@ -361,7 +362,7 @@ class Generation {
     };
     this.cancel = cancel;
     signal?.addEventListener("abort", onAbort);
-    promise
+    this.ended = promise
       .then((stats) => {
         this.stats = stats;
         this.#finish(null);
@@ -396,7 +397,7 @@ class Generation {
     return {
       next: () => this.#next(),
       return: async () => {
-        this.cancel?.();
+        this.cancel();
         return { value: undefined, done: true };
       },
     };
@@ -410,6 +411,21 @@ class Generation {
 }
 
 class Lm extends Loaded {
+  #running = new Set();
+
+  #generate(args, signal) {
+    const generation = new Generation(this.runtime, args, signal);
+    this.#running.add(generation);
+    generation.ended.finally(() => this.#running.delete(generation));
+    return generation;
+  }
+
+  /* Stops what is being generated, and frees the model. */
+  async close() {
+    for (const generation of this.#running) generation.cancel();
+    await super.close();
+  }
+
   /* The next turn of a conversation: all its messages, as { role, content }. */
   chat(messages, options = {}) {
     const list = Array.from(messages, ({ role, content }) => ({ role: String(role), content: String(content) }));
@@ -417,7 +433,7 @@ class Lm extends Loaded {
     settings.shift = options.shift ?? true;
     settings.specialParse = !!options.parseSpecial;
     const args = { handle: this.handle, messages: list, template: options.template ?? "", settings };
-    return new Generation(this.runtime, args, options.signal);
+    return this.#generate(args, options.signal);
   }
 
   /* Continues a text. Without settings it takes the likeliest token each time. */
@@ -426,7 +442,7 @@ class Lm extends Loaded {
     settings.shift = !!options.shift;
     settings.specialText = options.parseSpecial === false;
     const args = { handle: this.handle, prompt: String(prompt), goesOn: !!options.continue, settings };
-    return new Generation(this.runtime, args, options.signal);
+    return this.#generate(args, options.signal);
   }
 
   /* The embedding of a text by an encoder: a Float32Array of unit length. */
