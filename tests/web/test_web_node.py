@@ -275,7 +275,8 @@ def embeddings():
 @test
 def onnx_models_equal_the_native_commands():
     node()
-    for name in ["MatMul-17", "Conv-17", "LSTM-17", "NonZero-17", "Attention-23", "model-if", "model-loop", "model-simple"]:
+    for name in ["MatMul-17", "Conv-17", "LSTM-17", "NonZero-17", "Attention-23", "model-if", "model-loop",
+                 "model-simple"]:
         shutil.copy(ROOT / "tests/corpus/fuzz_onnx" / name, "m.onnx")
         told = js("onnxAny", pathlib.Path("m.onnx").resolve())
         words = []
@@ -348,7 +349,8 @@ def a_url_is_read_by_ranges():
 def a_url_that_fails_has_a_reason():
     need_lm()
     with Server(model=SHAKESPEARE) as base:
-        told = js("refused", SHAKESPEARE, *[f"{base}/{way}/model" for way in ["cut", "cutwhole", "missing", "gone", "changed"]])
+        ways = ["cut", "cutwhole", "missing", "gone", "changed"]
+        told = js("refused", SHAKESPEARE, *[f"{base}/{way}/model" for way in ways])
         for way, (status, part) in {"cut": ("io", "connection ended"), "cutwhole": ("io", "connection ended after"),
                                     "missing": ("not found", "HTTP 404"), "gone": ("io", "HTTP 404"),
                                     "changed": ("io", "changed on the server")}.items():
@@ -378,7 +380,8 @@ def the_package_works_where_it_is_installed():
         'import { loadLm } from "rlx";\n'
         "const lm = await loadLm(process.argv[2]);\n"
         'console.log(await lm.generate("ROMEO:", { maxTokens: 20 }).text());\n')  # and the process ends by itself
-    done = subprocess.run([node(), "main.mjs", SHAKESPEARE], cwd="user", capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run([node(), "main.mjs", SHAKESPEARE], cwd="user", capture_output=True, text=True,
+                          timeout=SECONDS)
     equal((done.returncode, done.stderr), (0, ""), "node main.mjs")
     equal(done.stdout, js("load", SHAKESPEARE) + "\n", "the text")
 
