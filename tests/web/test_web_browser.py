@@ -119,6 +119,20 @@ def every_source_gives_the_same_text():
         for way, status in {"cut": "io", "cutwhole": "io", "missing": "not found"}.items():
             equal(told[f"{base}/{way}/model"].get("status"), status, f"{way}: {told[f'{base}/{way}/model']}")
     equal(told["left"], [], "downloads that were left behind")
+    del Vices.headers_too["Access-Control-Expose-Headers"]  # the size must then be asked for
+    with Server(model=SHAKESPEARE) as base:
+        told = drive("sources", "cpu", SHAKESPEARE, f"{base}/good/model")
+        equal(told[f"{base}/good/model"], expected["text"], "the text from a server that hides its headers")
+
+
+@test
+def a_load_is_stopped():
+    for page in [[], ["--plain"]]:
+        told = drive("cancelLoad", page=page)
+        equal(told["isolated"], not page, "isolated")
+        equal(told["outcome"], "AbortError", f"{page}: an aborted load")
+        check(told["text"], f"{page}: the worker works afterwards")
+        equal(told["live"], 0, f"{page}: blocks left")
 
 
 @test
