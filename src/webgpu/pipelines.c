@@ -4,7 +4,9 @@
  * and the windows of a dispatch may be of one. Group 1 has the parameters, with an offset that is set with each
  * dispatch. */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "webgpu/wg.h"
 
 typedef struct wg_pipeline {
@@ -57,10 +59,17 @@ typedef struct source {
   const WGPUConstantEntry *constants;
 } source;
 
+/* The first lines of a text with subgroups (tools/kernels). */
+static const char subgroup_lines[] = "enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n";
+
 /* Kernels check their indices themselves (kernels.md), as for the other GPUs, so a library that can leave its own
  * checks out does. */
 static WGPUShaderModule make_module(const wg_device *d, const source *s) {
-  WGPUShaderSourceWGSL code = {.chain = {.type = WGPU_TYPE_SHADER_SOURCE_WGSL}, .code = {s->text, s->bytes}};
+  const size_t skip = d->loader->refuses_subgroup_lines && !strncmp(s->text, subgroup_lines, sizeof subgroup_lines - 1)
+                        ? sizeof subgroup_lines - 1
+                        : 0;
+  WGPUShaderSourceWGSL code = {.chain = {.type = WGPU_TYPE_SHADER_SOURCE_WGSL},
+                               .code = {s->text + skip, s->bytes == SIZE_MAX ? SIZE_MAX : s->bytes - skip}};
   const WGPUShaderModuleDescriptor info = {.chain = &code.chain, .label = wg_text(s->entry)};
   return d->f->DeviceCreateShaderModuleTrusted ? d->f->DeviceCreateShaderModuleTrusted(d->handle, &info, 0)
                                                : d->f->DeviceCreateShaderModule(d->handle, &info);
@@ -96,6 +105,23 @@ rlx_status wg_pipeline_create(wg_device *d, const char *text, const char *entry,
   *out = make_pipeline(d, &s, &failed);
   wg_answers_await(d);
   return wg_late_status(d, &failed);
+}
+
+bool wg_subgroups_work(wg_device *d) {
+  static const char text[] = "enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n"
+                             "@group(0) @binding(0) var<storage, read_write> x : array<u32>;\n"
+                             "@compute @workgroup_size(128) fn probe(@builtin(subgroup_size) size : u32,\n"
+                             "    @builtin(subgroup_invocation_id) lane : u32, @builtin(subgroup_id) index : u32) {\n"
+                             "  x[index] = subgroupAdd(lane) + subgroupShuffleXor(size, 1u);\n"
+                             "}\n";
+  WGPUComputePipeline made;
+  rlx_saved_message message;
+  rlx_message_save(&message);
+  const bool works = wg_pipeline_create(d, text, "probe", 1, &made) == RLX_OK;
+  if (made) d->f->ComputePipelineRelease(made);
+  if (!works) rlx_log_write(RLX_LOG_INFO, "webgpu: %s: no subgroups: %s", d->base.info.name, rlx_message());
+  rlx_message_restore(&message);
+  return works;
 }
 
 static int compile(gpu_pipelines *p, gpu_pipeline *base) {

@@ -156,6 +156,8 @@ void wg_buffer_release(const wg_device *d, WGPUBuffer b); /* NULL is fine; the d
 
 extern const gpu_pipeline_maker wg_pipeline_maker, wg_late_pipeline_maker; /* the latter where is_late */
 WGPUComputePipeline wg_pipeline_handle(const gpu_pipeline *p);
+/* Whether the library compiles a kernel with subgroup operations. */
+bool wg_subgroups_work(wg_device *d);
 rlx_status wg_layouts_create(wg_device *d);
 void wg_layouts_destroy(wg_device *d);
 /* A pipeline of our own text, which is not in the kernel table. */
