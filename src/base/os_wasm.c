@@ -192,6 +192,7 @@ void rlx_os_thread_detach(rlx_os_thread t) { (void)t; }
 uint32_t rlx_os_cores(void) { return 1; }
 #endif
 
+uint32_t rlx_os_max_threads(void) { return rlx_os_cores(); }
 uint32_t rlx_os_own_cores(void) { return rlx_os_cores(); }
 
 void rlx_os_sleep(uint64_t nanoseconds) {

@@ -54,23 +54,27 @@ static void make_uuid(const char *brand, char *out, size_t cap) {
            (unsigned)(a & 0xfff), (unsigned)(0x8000 | (b >> 48 & 0x3fff)), (unsigned long long)(b & 0xffffffffffffu));
 }
 
-static uint64_t pages_as_bytes(long pages) {
-  long size = sysconf(_SC_PAGESIZE);
+/* Of the machine; in WebAssembly the address space is all there is. 0: unknown. */
+static uint64_t memory_bytes(void) {
+#if defined(__wasm__)
+  return (uint64_t)1 << 32;
+#elif defined(_SC_PHYS_PAGES)
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+#else
+  return 0;
+#endif
 }
 
-static const char *const isa_features[CPU_ISA_COUNT] = {
-#if defined(__x86_64__)
-  [CPU_ISA_base] = "sse2",
-  [CPU_ISA_avx2] = "sse2 avx2 fma f16c",
-  [CPU_ISA_avx512] = "sse2 avx2 fma f16c avx512f avx512bw avx512vl avx512dq avx512vnni",
-#elif defined(__aarch64__)
-  [CPU_ISA_base] = "base",
-  [CPU_ISA_neon] = "neon",
+static uint64_t free_bytes(void) {
+#if defined(__wasm__)
+  return memory_bytes() - (uint64_t)__builtin_wasm_memory_size(0) * 65536;
+#elif defined(_SC_AVPHYS_PAGES)
+  return rlx_machine_free_bytes();
 #else
-  [CPU_ISA_base] = "base",
+  return 0;
 #endif
-};
+}
 
 static void fill_info(cpu_isa isa, rlx_device_info *out) {
   *out = (rlx_device_info){.backend = "cpu",
@@ -81,14 +85,10 @@ static void fill_info(cpu_isa isa, rlx_device_info *out) {
   read_brand(out->name, sizeof out->name);
   make_uuid(out->name, out->uuid, sizeof out->uuid);
   snprintf(out->driver, sizeof out->driver, "rlx %s %s", rlx_version(), cpu_isa_name(isa));
-  snprintf(out->features, sizeof out->features, "%s", isa_features[isa]);
+  snprintf(out->features, sizeof out->features, "%s", cpu_isa_features(isa));
   out->n_units = rlx_os_cores();
-#if defined(_SC_PHYS_PAGES)
-  out->memory_bytes = pages_as_bytes(sysconf(_SC_PHYS_PAGES));
-#endif
-#if defined(_SC_AVPHYS_PAGES)
-  out->free_bytes = rlx_machine_free_bytes();
-#endif
+  out->memory_bytes = memory_bytes();
+  out->free_bytes = free_bytes();
 }
 
 static rlx_status cpu_describe(uint32_t index, rlx_device_info *out) {

@@ -10,14 +10,10 @@
 enum {
   VECS = CPU_CONV_VECS,
   CHANNELS = CPU_CONV_CHANNELS,
-#if VF_LANES == 16 || defined(__aarch64__)
-  CHANNELS_AT_ONCE = 8, /* channels whose sums of three vectors fit in registers */
-#else
-  CHANNELS_AT_ONCE = 4,
-#endif
-  AHEAD = 32,                    /* steps of k that weights are prefetched ahead: they may be in memory */
-  TAIL = VF_LANES == 16 ? 8 : 4, /* remaining positions processed together, */
-  WIDE = CHANNELS / VF_LANES     /* and vectors per block of channels */
+  CHANNELS_AT_ONCE = VF_REGISTERS / 4, /* channels whose sums of three vectors fit in registers */
+  AHEAD = 32,                          /* steps of k that weights are prefetched ahead: they may be in memory */
+  TAIL = VF_LANES == 16 ? 8 : 4,       /* remaining positions processed together, */
+  WIDE = CHANNELS / VF_LANES           /* and vectors per block of channels */
 };
 
 static void finish(const cpu_conv_epilogue *end, const float *x, void *dst, size_t n) {
@@ -34,35 +30,14 @@ static void finish(const cpu_conv_epilogue *end, const float *x, void *dst, size
 
 /* ---- shuffles ---- */
 
-#if VF_LANES == 16
-#define EVEN 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
-#define ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
-#define LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define FROM(k)                                                                                                       \
-  (k), (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6, (k) + 7, (k) + 8, (k) + 9, (k) + 10, (k) + 11, (k) + 12, \
-    (k) + 13, (k) + 14, (k) + 15
-#elif VF_LANES == 8
-#define FROM(k) (k), (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6, (k) + 7
-#define EVEN 0, 2, 4, 6, 8, 10, 12, 14
-#define ODD 1, 3, 5, 7, 9, 11, 13, 15
-#define LOW 0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
-#else
-#define FROM(k) (k), (k) + 1, (k) + 2, (k) + 3
-#define EVEN 0, 2, 4, 6
-#define ODD 1, 3, 5, 7
-#define LOW 0, 4, 1, 5
-#define HIGH 2, 6, 3, 7
-#endif
-#define SHUFFLE(a, b, lanes) __builtin_shufflevector(a, b, lanes)
-
 /* Every second element. Does not read the last of the 2 VF_LANES elements from x on. */
-CPU_INLINE vf load_even(const float *x) { return SHUFFLE(vf_load(x), vf_load_n(x + VF_LANES, VF_LANES - 1), EVEN); }
+CPU_INLINE vf load_even(const float *x) {
+  return VF_SHUFFLE(vf_load(x), vf_load_n(x + VF_LANES, VF_LANES - 1), VF_EVEN);
+}
 
 CPU_INLINE vf load_by(size_t stride, const float *x) { /* stride: 1 or 2 */
   if (stride == 1) return vf_load(x);
-  return SHUFFLE(vf_load(x), vf_load(x + VF_LANES), EVEN);
+  return VF_SHUFFLE(vf_load(x), vf_load(x + VF_LANES), VF_EVEN);
 }
 
 static void copy_strided(const float *x, size_t stride, float *y, size_t n) {
@@ -70,7 +45,8 @@ static void copy_strided(const float *x, size_t stride, float *y, size_t n) {
   if (stride == 2)
     for (; i < n; i += VF_LANES) {
       size_t m = n - i < VF_LANES ? n - i : VF_LANES, reach = 2 * m - 1, low = reach < VF_LANES ? reach : VF_LANES;
-      vf_store_upto(y + i, SHUFFLE(vf_load_upto(x + 2 * i, low), vf_load_n(x + 2 * i + low, reach - low), EVEN), m);
+      vf_store_upto(y + i, VF_SHUFFLE(vf_load_upto(x + 2 * i, low), vf_load_n(x + 2 * i + low, reach - low), VF_EVEN),
+                    m);
     }
   for (; i < n; i++) y[i] = x[i * stride];
 }
@@ -240,9 +216,10 @@ static bool split_row(const float *row, size_t tiles, float *to, size_t step) {
     for (int half = 0; half < 2; half++) { /* columns 0 to 3 of a tile; then 4 and 5, which are 0 and 1 of the next */
       const float *x = row + 4 * (t + (size_t)half);
       vf a = vf_load(x), b = vf_load(x + VF_LANES), c = vf_load(x + 2 * VF_LANES), d = vf_load(x + 3 * VF_LANES);
-      vf even0 = SHUFFLE(a, b, EVEN), odd0 = SHUFFLE(a, b, ODD), even1 = SHUFFLE(c, d, EVEN), odd1 = SHUFFLE(c, d, ODD);
-      vf p[4] = {SHUFFLE(even0, even1, EVEN), SHUFFLE(odd0, odd1, EVEN), SHUFFLE(even0, even1, ODD),
-                 SHUFFLE(odd0, odd1, ODD)};
+      vf even0 = VF_SHUFFLE(a, b, VF_EVEN), odd0 = VF_SHUFFLE(a, b, VF_ODD), even1 = VF_SHUFFLE(c, d, VF_EVEN),
+         odd1 = VF_SHUFFLE(c, d, VF_ODD);
+      vf p[4] = {VF_SHUFFLE(even0, even1, VF_EVEN), VF_SHUFFLE(odd0, odd1, VF_EVEN), VF_SHUFFLE(even0, even1, VF_ODD),
+                 VF_SHUFFLE(odd0, odd1, VF_ODD)};
       for (size_t s = 0; s < (half ? 2 : 4); s++) {
         in_range = vm_and(in_range, vm_and(vf_le(p[s], max), vf_le(min, p[s])));
         vf_store_n(to + (4 * (size_t)half + s) * step + t, p[s], n);
@@ -310,12 +287,12 @@ static void tiles_out(const float *m, size_t m_step, float *rows, size_t row_ste
     for (size_t i = 0; i < 4; i++) y[i][j] = t[i];
   }
   for (size_t i = 0; i < 4; i++, rows += row_step) {
-    vf a = SHUFFLE(y[i][0], y[i][2], LOW), b = SHUFFLE(y[i][0], y[i][2], HIGH);
-    vf c = SHUFFLE(y[i][1], y[i][3], LOW), d = SHUFFLE(y[i][1], y[i][3], HIGH);
-    vf_store(rows, SHUFFLE(a, c, LOW));
-    vf_store(rows + VF_LANES, SHUFFLE(a, c, HIGH));
-    vf_store(rows + 2 * VF_LANES, SHUFFLE(b, d, LOW));
-    vf_store(rows + 3 * VF_LANES, SHUFFLE(b, d, HIGH));
+    vf a = VF_SHUFFLE(y[i][0], y[i][2], VF_LOW), b = VF_SHUFFLE(y[i][0], y[i][2], VF_HIGH);
+    vf c = VF_SHUFFLE(y[i][1], y[i][3], VF_LOW), d = VF_SHUFFLE(y[i][1], y[i][3], VF_HIGH);
+    vf_store(rows, VF_SHUFFLE(a, c, VF_LOW));
+    vf_store(rows + VF_LANES, VF_SHUFFLE(a, c, VF_HIGH));
+    vf_store(rows + 2 * VF_LANES, VF_SHUFFLE(b, d, VF_LOW));
+    vf_store(rows + 3 * VF_LANES, VF_SHUFFLE(b, d, VF_HIGH));
   }
 }
 
@@ -384,21 +361,21 @@ CPU_INLINE void row_taps(const size_t kernel, const size_t stride, const float *
   if (i > 0) before = row_at(row, width, at - VF_LANES);
   if (stride == 1) {
     taps[half] = here;
-    taps[half - 1] = SHUFFLE(before, here, FROM(VF_LANES - 1));
-    taps[half + 1] = SHUFFLE(here, next, FROM(1));
-    if (half == 2) taps[0] = SHUFFLE(before, here, FROM(VF_LANES - 2));
-    if (half == 2) taps[4] = SHUFFLE(here, next, FROM(2));
+    taps[half - 1] = VF_SHUFFLE(before, here, VF_FROM(VF_LANES - 1));
+    taps[half + 1] = VF_SHUFFLE(here, next, VF_FROM(1));
+    if (half == 2) taps[0] = VF_SHUFFLE(before, here, VF_FROM(VF_LANES - 2));
+    if (half == 2) taps[4] = VF_SHUFFLE(here, next, VF_FROM(2));
     return;
   }
-  vf even = SHUFFLE(here, next, EVEN), odd = SHUFFLE(here, next, ODD);
+  vf even = VF_SHUFFLE(here, next, VF_EVEN), odd = VF_SHUFFLE(here, next, VF_ODD);
   taps[half] = even;
   taps[half + 1] = odd;
-  taps[half - 1] = SHUFFLE(before, odd, FROM(VF_LANES - 1));
+  taps[half - 1] = VF_SHUFFLE(before, odd, VF_FROM(VF_LANES - 1));
   if (half == 2) { /* one element further to either side */
     vf far = vf_zero();
     if (i > 0) far = row_at(row, width, at - VF_LANES - 1);
-    taps[0] = SHUFFLE(far, even, FROM(VF_LANES - 1));
-    taps[4] = SHUFFLE(even, row_at(row, width, at + 2 * VF_LANES), FROM(1));
+    taps[0] = VF_SHUFFLE(far, even, VF_FROM(VF_LANES - 1));
+    taps[4] = VF_SHUFFLE(even, row_at(row, width, at + 2 * VF_LANES), VF_FROM(1));
   }
 }
 

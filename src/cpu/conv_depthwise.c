@@ -95,9 +95,9 @@ static rlx_status depthwise_init(const rlx_graph *g, const rlx_node_rec *n, cpu_
 bool cpu_depthwise_fits(const rlx_graph *g, const rlx_node_rec *n) {
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
   depthwise d;
-  return w->shape.v[1] == 1 && x->shape.n < 5 && !depthwise_init(g, n, CPU_ISA_base, &d) && d.groups == x->shape.v[1] &&
-         d.ring < MAX_RING_FLOATS && d.row < MAX_RING_FLOATS && d.ring * d.row < MAX_RING_FLOATS &&
-         d.window.kernel[1] * d.window.kernel[2] <= MAX_TAPS;
+  return w->shape.v[1] == 1 && x->shape.n < 5 && !depthwise_init(g, n, CPU_ISA_FIRST, &d) &&
+         d.groups == x->shape.v[1] && d.ring < MAX_RING_FLOATS && d.row < MAX_RING_FLOATS &&
+         d.ring * d.row < MAX_RING_FLOATS && d.window.kernel[1] * d.window.kernel[2] <= MAX_TAPS;
 }
 
 uint64_t cpu_depthwise_work(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa) {

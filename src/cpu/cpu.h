@@ -5,7 +5,7 @@
  * tile sizes, the choice of inner loop. `run` does the work and allocates nothing. Ops without a kernel, and nodes that
  * are not claimed, run through the reference on the host; the runtime arranges that.
  *
- * Instruction sets. A file named *.simd.c is compiled once per set (base, avx2, avx512; on Arm base, neon) with that
+ * Instruction sets. A file named *.simd.c is compiled once per set of isa.def (base, avx2, avx512 on x86) with that
  * set's flags and with CPU_ISA defined as its name. It uses the vectors of simd.h, keeps all its functions static, and
  * exports one table of them, CPU_TABLE(cpu_gemm), which a header declares with CPU_TABLES(cpu_gemm_table, cpu_gemm). At
  * run time cpu_gemm(isa) is the table of the device's set. Only *.simd.c files may contain vector code. They include no
@@ -21,19 +21,15 @@
 
 /* ---- instruction sets ---- */
 
-#if defined(__x86_64__)
-#define CPU_ISAS(X) X(base) X(avx2) X(avx512)
-#elif defined(__aarch64__)
-#define CPU_ISAS(X) X(base) X(neon)
-#else
-#define CPU_ISAS(X) X(base)
-#endif
-#define CPU_ISA_ENUM(name) CPU_ISA_##name,
-typedef enum cpu_isa { CPU_ISAS(CPU_ISA_ENUM) CPU_ISA_COUNT } cpu_isa;
+#include "cpu/isa.def"
+#define CPU_ISA_ENUM(A, B, name, runs, features) CPU_ISA_##name,
+typedef enum cpu_isa { CPU_ISAS(CPU_ISA_ENUM, , ) CPU_ISA_COUNT } cpu_isa;
 #undef CPU_ISA_ENUM
+#define CPU_ISA_FIRST ((cpu_isa)0)
 
 cpu_isa cpu_isa_best(void);                        /* the best set that this machine can run */
 const char *cpu_isa_name(cpu_isa isa);             /* "avx2" */
+const char *cpu_isa_features(cpu_isa isa);         /* "sse2 avx2 fma f16c" */
 bool cpu_isa_find(const char *name, cpu_isa *out); /* false: unknown, or not supported by this machine */
 
 #define CPU_PASTE_(a, b) a##_##b
@@ -41,25 +37,14 @@ bool cpu_isa_find(const char *name, cpu_isa *out); /* false: unknown, or not sup
 /* In a *.simd.c: the name of its table. */
 #define CPU_TABLE(name) CPU_PASTE(name, CPU_ISA)
 /* In a header: declares the tables of type T, one per set, and the function that selects one. */
-#if defined(__x86_64__)
-#define CPU_TABLES(T, name)                                                     \
-  extern const T name##_base, name##_avx2, name##_avx512;                       \
-  static inline const T *name(cpu_isa isa) {                                    \
-    static const T *const all[] = {&name##_base, &name##_avx2, &name##_avx512}; \
-    return all[isa];                                                            \
+#define CPU_TABLES(T, name)                                              \
+  CPU_ISAS(CPU_TABLE_EXTERN_, T, name)                                   \
+  static inline const T *name(cpu_isa isa) {                             \
+    static const T *const all[] = {CPU_ISAS(CPU_TABLE_ENTRY_, T, name)}; \
+    return all[isa];                                                     \
   }
-#elif defined(__aarch64__)
-#define CPU_TABLES(T, name)                                     \
-  extern const T name##_base, name##_neon;                      \
-  static inline const T *name(cpu_isa isa) {                    \
-    static const T *const all[] = {&name##_base, &name##_neon}; \
-    return all[isa];                                            \
-  }
-#else
-#define CPU_TABLES(T, name)   \
-  extern const T name##_base; \
-  static inline const T *name(cpu_isa isa) { return (void)isa, &name##_base; }
-#endif
+#define CPU_TABLE_EXTERN_(T, table, isa, runs, features) extern const T table##_##isa;
+#define CPU_TABLE_ENTRY_(T, table, isa, runs, features) &table##_##isa,
 
 /* ---- kernels ---- */
 

@@ -13,19 +13,9 @@
 #include "cpu/math.h"
 
 /* The number of registers decides: 2 MR sums, 2 vectors of the panel and one or two broadcasts must fit. */
-#if VF_LANES == 16
-#define MR 14
-#define DOT_ROWS 4
-#define ROW_STEPS 2
-#elif defined(__aarch64__)
-#define MR 12
-#define DOT_ROWS 4
-#define ROW_STEPS 2
-#else
-#define MR 6
-#define DOT_ROWS 2
-#define ROW_STEPS 1
-#endif
+#define MR VF_TILE_ROWS
+#define DOT_ROWS (VF_REGISTERS / 8)
+#define ROW_STEPS (VF_REGISTERS / 16)
 #define NR (2 * VF_LANES)
 enum { PREFETCH = 8 /* steps of k ahead */, DOT_COLUMNS = 4, PANELS = CPU_GEMM_ROW_PANELS };
 
@@ -217,46 +207,6 @@ CPU_INLINE void dot_rows(const int rows, const rlx_dtype type, size_t n, size_t 
 
 /* ---- packing ---- */
 
-/* Transposes VF_LANES vectors in log2 stages: at distance d, lanes whose index has bit d are swapped with vectors whose
- * index has it. */
-#if VF_LANES == 16
-#define LANES_A(d)                                                                                                \
-  SWAP_A(0, d), SWAP_A(1, d), SWAP_A(2, d), SWAP_A(3, d), SWAP_A(4, d), SWAP_A(5, d), SWAP_A(6, d), SWAP_A(7, d), \
-    SWAP_A(8, d), SWAP_A(9, d), SWAP_A(10, d), SWAP_A(11, d), SWAP_A(12, d), SWAP_A(13, d), SWAP_A(14, d),        \
-    SWAP_A(15, d)
-#define LANES_B(d)                                                                                                \
-  SWAP_B(0, d), SWAP_B(1, d), SWAP_B(2, d), SWAP_B(3, d), SWAP_B(4, d), SWAP_B(5, d), SWAP_B(6, d), SWAP_B(7, d), \
-    SWAP_B(8, d), SWAP_B(9, d), SWAP_B(10, d), SWAP_B(11, d), SWAP_B(12, d), SWAP_B(13, d), SWAP_B(14, d),        \
-    SWAP_B(15, d)
-#elif VF_LANES == 8
-#define LANES_A(d) \
-  SWAP_A(0, d), SWAP_A(1, d), SWAP_A(2, d), SWAP_A(3, d), SWAP_A(4, d), SWAP_A(5, d), SWAP_A(6, d), SWAP_A(7, d)
-#define LANES_B(d) \
-  SWAP_B(0, d), SWAP_B(1, d), SWAP_B(2, d), SWAP_B(3, d), SWAP_B(4, d), SWAP_B(5, d), SWAP_B(6, d), SWAP_B(7, d)
-#else
-#define LANES_A(d) SWAP_A(0, d), SWAP_A(1, d), SWAP_A(2, d), SWAP_A(3, d)
-#define LANES_B(d) SWAP_B(0, d), SWAP_B(1, d), SWAP_B(2, d), SWAP_B(3, d)
-#endif
-#define SWAP_A(l, d) ((l) & (d) ? VF_LANES + (l) - (d) : (l))
-#define SWAP_B(l, d) ((l) & (d) ? VF_LANES + (l) : (l) + (d))
-#define SWAP_STAGE(d)                                         \
-  for (int i = 0; i < VF_LANES; i++)                          \
-    if (!(i & (d))) {                                         \
-      vf a = r[i], b = r[i + (d)];                            \
-      r[i] = __builtin_shufflevector(a, b, LANES_A(d));       \
-      r[i + (d)] = __builtin_shufflevector(a, b, LANES_B(d)); \
-    }
-CPU_INLINE void transpose(vf r[VF_LANES]) {
-#if VF_LANES == 16
-  SWAP_STAGE(8)
-#endif
-#if VF_LANES >= 8
-  SWAP_STAGE(4)
-#endif
-  SWAP_STAGE(2)
-  SWAP_STAGE(1)
-}
-
 /* Transposes k elements of each of n rows (n <= VF_LANES) to dst[p * ldd + i]. Full vectors are stored up to `end`:
  * what follows the n elements there is padding, or is overwritten later. */
 CPU_INLINE void transpose_rows(const rlx_dtype type, size_t n, size_t k, const void *const *rows, float *dst,
@@ -268,7 +218,7 @@ CPU_INLINE void transpose_rows(const rlx_dtype type, size_t n, size_t k, const v
       r[i] = i >= n              ? vf_zero()
              : steps == VF_LANES ? vf_load_as(type, rows[i], p)
                                  : vf_load_as_n(type, rows[i], p, steps);
-    transpose(r);
+    vf_transpose(r);
     for (size_t s = 0; s < steps; s++) {
       float *to = dst + (p + s) * ldd;
       if (end - to >= VF_LANES) vf_store(to, r[s]);

@@ -64,17 +64,6 @@ CPU_INLINE vf vf_patch(vf y, vf a, vf b, vm where, double (*fn)(double a, double
   return vf_load(to);
 }
 
-/* 1 / x for x near 1 .. 1e4, to about the last bit. Where the set has a good first approximation, this is faster than
- * dividing. */
-CPU_INLINE vf vf_reciprocal(vf x) {
-#if defined(__AVX512F__)
-  vf y = _mm512_rcp14_ps(x);
-  return vf_fma(y, vf_fnma(x, y, vf_set(1)), y);
-#else
-  return vf_div(vf_set(1), x);
-#endif
-}
-
 /* Maximum and minimum that propagate NaN. The instruction returns its second operand where one is NaN or both are
  * equal. Equal operands differ at most in the sign of zero, which the bit operations decide. */
 CPU_INLINE vf vf_max_nan(vf x, vf y) {
@@ -87,27 +76,6 @@ CPU_INLINE vf vf_min_nan(vf x, vf y) {
 }
 
 /* ---- e^x ---- */
-
-/* The nearest integer to |x| < 2^22, as a float: adding 1.5 2^23 leaves no bits for a fraction, so the sum rounds. */
-CPU_INLINE vf vf_nearest(vf x) {
-#if defined(__AVX512F__)
-  return vf_round(x);
-#else
-  return vf_sub(vf_add(x, vf_set(12582912.0f)), vf_set(12582912.0f));
-#endif
-}
-
-/* y 2^n for an integral n in -300..300 and y near 1, in two steps, so that the result may be denormal or infinite. */
-CPU_INLINE vf vf_scale(vf y, vf n) {
-#if defined(__AVX512F__)
-  return _mm512_scalef_ps(y, n);
-#else
-  vi i = vi_sub(vf_bits(vf_add(n, vf_set(12582912.0f))), vi_set(0x4b400000));
-  vi half = vi_sar(i, 1), bias = vi_set(127);
-  y = vf_mul(y, vf_from_bits(vi_shl(vi_add(half, bias), 23)));
-  return vf_mul(y, vf_from_bits(vi_shl(vi_add(vi_sub(i, half), bias), 23)));
-#endif
-}
 
 /* x + low = n ln 2 + r, |r| <= ln 2 / 2; returns e^r - 1. `low` is the part of the argument that x has rounded off. The
  * first part of ln 2 is short, so that n times it is exact. */

@@ -12,29 +12,6 @@
 typedef const unsigned char *src_bytes;
 typedef unsigned char *dst_bytes;
 
-/* ---- vectors of 1, 2 and 4 lanes, each lane loaded from its own row ---- */
-
-typedef uint8_t lanes1 __attribute__((vector_size(16)));
-CPU_INLINE lanes1 load_lanes1(src_bytes p, ptrdiff_t step) {
-  lanes1 v;
-  (void)step;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-#if VF_LANES >= 8
-typedef __m256i lanes2;
-CPU_INLINE __m128i load_lane(src_bytes p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
-CPU_INLINE lanes2 load_lanes2(src_bytes p, ptrdiff_t step) {
-  return _mm256_inserti128_si256(_mm256_castsi128_si256(load_lane(p)), load_lane(p + step), 1);
-}
-#endif
-#if VF_LANES >= 16
-typedef __m512i lanes4;
-CPU_INLINE lanes4 load_lanes4(src_bytes p, ptrdiff_t step) {
-  return _mm512_inserti64x4(_mm512_castsi256_si512(load_lanes2(p, step)), load_lanes2(p + 2 * step, step), 1);
-}
-#endif
-
 /* ---- shuffles that interleave two vectors, by elements per lane and number of lanes ---- */
 
 #define AT2(o, n) o, o + n
@@ -82,7 +59,7 @@ CPU_INLINE lanes4 load_lanes4(src_bytes p, ptrdiff_t step) {
   CPU_INLINE void name##_square(src_bytes src, ptrdiff_t src_step, dst_bytes dst, ptrdiff_t dst_step) {        \
     typedef T row __attribute__((vector_size(16 * L)));                                                        \
     row r[N], t[N];                                                                                            \
-    for (int i = 0; i < N; i++) r[i] = (row)load_lanes##L(src + i * src_step, N * src_step);                   \
+    for (int i = 0; i < N; i++) r[i] = (row)vx_load##L(src + i * src_step, N * src_step);                      \
     ROUNDS_##N(L) for (int i = 0; i < N; i++) memcpy(dst + i * dst_step, &LAST_##N[i], 16 * L);                \
   }                                                                                                            \
   static void name##_squares(src_bytes src, ptrdiff_t src_step, dst_bytes dst, ptrdiff_t dst_step, size_t n_a, \
@@ -111,7 +88,8 @@ CPU_INLINE lanes4 load_lanes4(src_bytes p, ptrdiff_t step) {
   }
 
 /* Wide tiles, else tiles of one lane, else single elements. */
-#define SIZES(name, T, N, L)                                                                                       \
+#define SIZES(name, T, N, L) SIZES_(name, T, N, L)
+#define SIZES_(name, T, N, L)                                                                                      \
   TILE(name##_wide, T, N, L)                                                                                       \
   TILE(name##_lane, T, N, 1)                                                                                       \
   BY_ONE(name, T)                                                                                                  \
@@ -121,22 +99,10 @@ CPU_INLINE lanes4 load_lanes4(src_bytes p, ptrdiff_t step) {
     else name##_by_one(src, src_step, dst, dst_step, n_a, n_b);                                                    \
   }
 
-#if VF_LANES >= 16
-SIZES(tile1, uint8_t, 16, 2)
-SIZES(tile2, uint16_t, 8, 2)
-SIZES(tile4, uint32_t, 4, 4)
-SIZES(tile8, uint64_t, 2, 4)
-#elif VF_LANES >= 8
-SIZES(tile1, uint8_t, 16, 2)
-SIZES(tile2, uint16_t, 8, 2)
-SIZES(tile4, uint32_t, 4, 2)
-SIZES(tile8, uint64_t, 2, 2)
-#else
-SIZES(tile1, uint8_t, 16, 1)
-SIZES(tile2, uint16_t, 8, 1)
-SIZES(tile4, uint32_t, 4, 1)
-SIZES(tile8, uint64_t, 2, 1)
-#endif
+SIZES(tile1, uint8_t, 16, VX_FEW)
+SIZES(tile2, uint16_t, 8, VX_FEW)
+SIZES(tile4, uint32_t, 4, VX_MANY)
+SIZES(tile8, uint64_t, 2, VX_MANY)
 
 static void round_floats(rlx_dtype to_type, const float *src, void *dst, size_t n) {
   size_t i = 0;

@@ -88,21 +88,15 @@ static void tile_mod(CPU_TILE_ARGS) {
 }
 
 /* Rounded once: with the fused instruction, or in f64, where the product is exact. */
-#if VF_LANES > 4 || defined(__ARM_NEON)
 static void tile_fma(CPU_TILE_ARGS) {
   CPU_TILE_UNUSED;
   const float *x = a, *y = b, *z = c;
   float *to = dst;
-  VF_EACH(to, n, vf_fma(vf_load_upto_ahead(x + i, m), vf_load_upto_ahead(y + i, m), vf_load_upto_ahead(z + i, m)));
+  if (VF_FMA_IS_EXACT)
+    VF_EACH(to, n, vf_fma(vf_load_upto_ahead(x + i, m), vf_load_upto_ahead(y + i, m), vf_load_upto_ahead(z + i, m)));
+  else
+    for (size_t i = 0; i < n; i++) to[i] = (float)((double)x[i] * (double)y[i] + (double)z[i]);
 }
-#else
-static void tile_fma(CPU_TILE_ARGS) {
-  CPU_TILE_UNUSED;
-  const float *x = a, *y = b, *z = c;
-  float *to = dst;
-  for (size_t i = 0; i < n; i++) to[i] = (float)((double)x[i] * (double)y[i] + (double)z[i]);
-}
-#endif
 
 /* ---- comparisons: results are bytes ---- */
 

@@ -22,10 +22,10 @@
 /* ---- sizes ---- */
 
 /* Max bytes of an 8-bit row of any type, a multiple of 64. False: too large. */
-static bool quantised_row_bytes(size_t k, size_t *out) {
-  /* k codes, k/32 scales, k/16 offsets or mins. */
+static bool quantised_row_bytes(cpu_isa isa, size_t k, size_t *out) {
+  /* k elements, k/32 scales, k/16 offsets or mins. */
   size_t bytes;
-  return rlx_mul_size(k / 32, 32 + 4 + 8, &bytes) && rlx_pad_size(bytes, 64, out);
+  return rlx_mul_size(k / 32, 32 * cpu_quant(isa)->element_bytes + 4 + 8, &bytes) && rlx_pad_size(bytes, 64, out);
 }
 
 /* A small weight always runs exact: it takes little time, and with few results a single large rounding error would not
@@ -50,7 +50,7 @@ bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out) {
   if (has_loops(s) && s->trans_b && s->n >= CPU_QUANT_ROWS && s->k > 0) out->preferred = CPU_LAYOUT_QUANT_ROWS;
   if (!is_quantised(s)) return true;
   size_t row_bytes, bytes; /* a row, and a flag whether it runs exact */
-  if (!quantised_row_bytes(s->k, &row_bytes) || !rlx_mul_size(row_bytes + 1, s->m, &bytes)) {
+  if (!quantised_row_bytes(s->isa, s->k, &row_bytes) || !rlx_mul_size(row_bytes + 1, s->m, &bytes)) {
     out->why = "the activations are too large";
     return false;
   }
@@ -206,7 +206,7 @@ static void run_units(void *user, size_t begin, size_t end, unsigned thread) {
 static void run_along_k(quant_run *q) {
   const cpu_product_shape *s = &q->p->shape;
   if (is_quantised(s)) {
-    (void)quantised_row_bytes(s->k, &q->quantised_bytes); /* the claim checked that it fits */
+    (void)quantised_row_bytes(s->isa, s->k, &q->quantised_bytes); /* the claim checked that it fits */
     q->quantised = q->p->work;
     q->runs_exact = (bool *)(q->quantised + s->m * q->quantised_bytes);
     cpu_parallel(q->p->pool, s->m, cpu_grain(s->m, (double)s->k * 0.2), quantise_rows, q);

@@ -46,13 +46,12 @@ typedef void cpu_quant_dot_fn(const uint8_t *group, size_t n_blocks, const void 
                               float (*sums)[CPU_QUANT_ROWS]);
 
 typedef struct cpu_quant_table {
-  /* Quantises k elements to an 8-bit row for weights of this type: k codes; a scale per 32; and per scale of the weight
+  size_t element_bytes; /* of an 8-bit row: at most this many */
+  /* Quantises k elements to an 8-bit row for weights of this type: k elements; a scale per 32; and per scale of the weight
    * a term for its offset or min. False where 8 bits cannot represent it (infinities, NaN, out of range): such a row
    * runs exact. */
   bool (*quantise)(rlx_dtype dtype, const float *a, size_t k, void *row);
   cpu_quant_dot_fn *dot[RLX_DTYPE_COUNT][CPU_QUANT_TILE_COUNT]; /* NULL: no such tile */
-  /* Transposes n_words 4-byte words of each of 16 rows, row_bytes apart: word i of row r goes to 64 i + 4 r. */
-  void (*transpose)(const uint8_t *rows, size_t row_bytes, size_t n_words, uint8_t *out);
   /* add_scaled: y += x w; dot_floats: the sum of a w; over n elements. */
   void (*add_scaled)(float *y, const float *w, float x, size_t n);
   float (*dot_floats)(const float *a, const float *w, size_t n);

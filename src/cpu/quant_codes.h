@@ -74,13 +74,7 @@ CPU_INLINE bool q_has_sub_scale(rlx_dtype T) {
   return T == RLX_Q2_K || T == RLX_Q3_K || T == RLX_Q4_K || T == RLX_Q5_K || T == RLX_Q6_K || T == RLX_IQ4_XS;
 }
 CPU_INLINE bool q_is_8_bit(rlx_dtype T) { return T == RLX_Q8_0 || T == RLX_Q8_K || T == RLX_IQ4_NL || T == RLX_IQ4_XS; }
-/* 8-bit codes are signed where q_dot takes them so; otherwise they are offset by 128. */
-#if VF_LANES == 16
-#define Q_SIGNED 0
-#else
-#define Q_SIGNED 1
-#endif
-/* How much codes are offset. */
+/* How much codes are offset. 8-bit codes are signed where the set multiplies them so. */
 CPU_INLINE int q_offset(rlx_dtype T) {
   switch (T) {
     case RLX_Q4_0: return 8;
@@ -93,62 +87,39 @@ CPU_INLINE int q_offset(rlx_dtype T) {
     case RLX_Q8_0:
     case RLX_Q8_K:
     case RLX_IQ4_NL:
-    case RLX_IQ4_XS: return Q_SIGNED ? 0 : 128;
+    case RLX_IQ4_XS: return VB_SIGNED ? 0 : 128;
     default: return 0;
+  }
+}
+
+/* Words of codes whose products with 8-bit elements can be added in 16 bits: an element is at most 127 in size, and a
+ * sum of 16 bits has two of the four products of a word. */
+CPU_INLINE int q_run(rlx_dtype T) {
+  if (!VB_SHORT) return 8;
+  switch (T) { /* the largest code */
+    case RLX_Q8_0:
+    case RLX_Q8_K:
+    case RLX_IQ4_NL:
+    case RLX_IQ4_XS: return 1; /* 128 */
+    case RLX_Q6_K: return 2;   /* 63 */
+    case RLX_Q5_0:
+    case RLX_Q5_1:
+    case RLX_Q5_K:
+    case RLX_MXFP4: return 4; /* 31, 24 */
+    default: return 8;        /* 15 */
   }
 }
 
 /* ---- codes ---- */
 
-/* Looks up 16 levels in a table, offset by q_offset. */
-CPU_INLINE vi q_lookup(const int8_t *levels, int offset, vi nibbles) {
-#if VF_LANES >= 8
-  __m128i t = _mm_loadu_si128((const __m128i *)(const void *)levels);
-  t = _mm_add_epi8(t, _mm_set1_epi8((char)offset));
-#if VF_LANES == 16
-  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(t), nibbles);
-#else
-  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(t), nibbles);
-#endif
-#else
-  uint8_t v[4 * VF_LANES];
-  memcpy(v, &nibbles, sizeof v);
-  for (size_t i = 0; i < sizeof v; i++) v[i] = (uint8_t)(levels[v[i]] + offset);
-  memcpy(&nibbles, v, sizeof v);
-  return nibbles;
-#endif
-}
-
 /* Each byte times 3^k, modulo 256: makes base-3 digit k the leading digit (decode_k.c describes the encoding). */
 CPU_INLINE vi q_times_3(vi x, int k) {
-#if VF_LANES == 16
-  for (int i = 0; i < k; i++) x = _mm512_add_epi8(x, _mm512_add_epi8(x, x));
+  for (int i = 0; i < k; i++) x = vb_add(x, vb_add(x, x));
   return x;
-#elif VF_LANES == 8
-  for (int i = 0; i < k; i++) x = _mm256_add_epi8(x, _mm256_add_epi8(x, x));
-  return x;
-#else
-  static const int32_t power[6] = {1, 3, 9, 27, 81, 243};
-  vi p = vi_set(power[k]), even = q_and(vi_mul(q_and(x, 0x00ff00ff), p), 0x00ff00ff);
-  return vi_or(even, q_shl(q_and(vi_mul(q_and(q_shr(x, 8), 0x00ff00ff), p), 0x00ff00ff), 8));
-#endif
 }
 /* The leading digit of each byte: the carry of one more multiplication by 3, which is 1 from 86 on and 2 from 171
  * on. */
-CPU_INLINE vi q_leading_digit(vi x) {
-#if VF_LANES == 16
-  const __m512i one = _mm512_set1_epi8(1);
-  __m512i t = _mm512_maskz_mov_epi8(_mm512_cmpge_epu8_mask(x, _mm512_set1_epi8(86)), one);
-  return _mm512_mask_add_epi8(t, _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8((char)171)), t, one);
-#elif VF_LANES == 8
-  __m256i one = _mm256_cmpeq_epi8(_mm256_max_epu8(x, _mm256_set1_epi8(86)), x);
-  __m256i two = _mm256_cmpeq_epi8(_mm256_max_epu8(x, _mm256_set1_epi8((char)171)), x);
-  return _mm256_sub_epi8(_mm256_setzero_si256(), _mm256_add_epi8(one, two));
-#else
-  vi even = q_shr(vi_mul(q_and(x, 0x00ff00ff), vi_set(3)), 8), odd = vi_mul(q_and(q_shr(x, 8), 0x00ff00ff), vi_set(3));
-  return vi_or(q_and(even, 0x00030003), q_and(odd, 0x03000300));
-#endif
-}
+CPU_INLINE vi q_leading_digit(vi x) { return vb_count(x, 86, 171); }
 /* Part j, word i of tq1_0, with its digit leading: five digits of 32 bytes, five of 16, four of 4. */
 CPU_INLINE vi q_tq1_0(const uint8_t *b, size_t r, int j, int i) {
   if (j < 5) return q_times_3(q_word(b, r, TQ1_0_QS, i), j);
@@ -181,7 +152,7 @@ CPU_INLINE vi q_four_bits(const uint8_t *b, size_t r, int field, int j, int i) {
 
 /* Elements 4i .. 4i + 3 of part j. */
 CPU_INLINE vi q_codes(rlx_dtype T, const uint8_t *b, size_t r, int j, int i) {
-  const uint32_t flip = Q_SIGNED ? 0 : 0x80808080u;
+  const uint32_t flip = VB_SIGNED ? 0 : 0x80808080u;
   switch (T) {
     case RLX_Q4_0: return q_nibbles(b, r, Q4_0_QS, i);
     case RLX_Q4_1: return q_nibbles(b, r, Q4_1_QS, i);
@@ -189,9 +160,9 @@ CPU_INLINE vi q_codes(rlx_dtype T, const uint8_t *b, size_t r, int j, int i) {
     case RLX_Q5_1: return vi_or(q_nibbles(b, r, Q5_1_QS, i), q_fifth(b, r, Q5_1_QH, i));
     case RLX_Q8_0: return vi_xor(q_word(b, r, Q8_0_QS, i), vi_set((int32_t)flip));
     case RLX_Q8_K: return vi_xor(q_word(b, r, Q8_K_QS, 8 * j + i), vi_set((int32_t)flip));
-    case RLX_IQ4_NL: return q_lookup(rlx_iq4_levels, q_offset(T), q_nibbles(b, r, IQ4_NL_QS, i));
-    case RLX_IQ4_XS: return q_lookup(rlx_iq4_levels, q_offset(T), q_nibbles(b, r, IQ4_XS_QS + 16 * j, i));
-    case RLX_MXFP4: return q_lookup(rlx_mxfp4_levels, q_offset(T), q_nibbles(b, r, MXFP4_QS, i));
+    case RLX_IQ4_NL: return vb_lookup(rlx_iq4_levels, q_offset(T), q_nibbles(b, r, IQ4_NL_QS, i));
+    case RLX_IQ4_XS: return vb_lookup(rlx_iq4_levels, q_offset(T), q_nibbles(b, r, IQ4_XS_QS + 16 * j, i));
+    case RLX_MXFP4: return vb_lookup(rlx_mxfp4_levels, q_offset(T), q_nibbles(b, r, MXFP4_QS, i));
     case RLX_Q2_K: return q_two_bits(b, r, Q2_K_QS, j, i);
     case RLX_Q3_K: return vi_or(q_two_bits(b, r, Q3_K_QS, j, i), q_shl(q_one_bit(b, r, Q3_K_HMASK, j, i), 2));
     case RLX_Q4_K: return q_four_bits(b, r, Q4_K_QS, j, i);

@@ -4,6 +4,7 @@
  * subtracting 2^23 and the offset leaves the code. A sub-block is summed by itself and scaled at its end. For types
  * with mins, each value is computed in full first, as in the decoder, so that an infinite element of a is multiplied by
  * the true sign of the weight. */
+#define Q_VECTORS(tile) 1
 #include "cpu/quant_loop.h"
 
 #define TWO_23 8388608.0f
@@ -20,10 +21,10 @@ CPU_INLINE vf row_element(const float *row, size_t i) { return vf_set(row[i]); }
 CPU_INLINE void exact_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, int h, const void *const *rows,
                           size_t at, vf scale, vf min, vf *sum) {
   const int words = 8 / q_subs(T);
-  const bool flip = Q_SIGNED && q_is_8_bit(T); /* signed codes are made unsigned */
+  const bool flip = VB_SIGNED && q_is_8_bit(T); /* signed codes are made unsigned */
   const float offset = (float)(flip ? 128 : q_offset(T));
   vf inside[CPU_QUANT_TILE_MAX];
-  Q_ROWS(tile, inside[m] = vf_zero())
+  Q_EACH(tile, inside[m] = vf_zero())
   for (int i = h * words; i < (h + 1) * words; i++) {
     vi codes = q_codes(T, b, r, j, i);
     if (flip) codes = vi_xor(codes, vi_set((int32_t)0x80808080u));
@@ -31,15 +32,15 @@ CPU_INLINE void exact_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int
     for (int c = 0; c < 4; c++) {
       vf w = code_float(codes, c, offset);
       if (q_has_min(T)) w = vf_fma(w, scale, min);
-      Q_ROWS(tile, inside[m] = vf_fma(w, row_element(rows[m], at + (size_t)(4 * i + c)), inside[m]))
+      Q_EACH(tile, inside[m] = vf_fma(w, row_element(rows[m], at + (size_t)(4 * i + c)), inside[m]))
     }
   }
-  Q_ROWS(tile, sum[m] = q_has_min(T) ? vf_add(sum[m], inside[m]) : vf_fma(inside[m], scale, sum[m]))
+  Q_EACH(tile, sum[m] = q_has_min(T) ? vf_add(sum[m], inside[m]) : vf_fma(inside[m], scale, sum[m]))
 }
 
-CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
+CPU_INLINE void q_block(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, const void *const *rows, size_t k,
                         size_t part, vf *sum) {
-  (void)k;
+  (void)vecs, (void)k;
   vf d = q_scale(T, b, r), scale = d, min = vf_zero();
   if (q_has_min(T)) min = q_min(T, b, r);
   if (!q_is_super(T)) {

@@ -1,7 +1,7 @@
 /* The loops shared by the quant_*.simd.c files: over blocks and over the rows of a tile, and the generated tables.
  *
- * A file defines q_block, the product of one block; the loop over a group and a function for every type and tile come
- * from here. Everything is inlined with T and tile as compile-time constants, so a type has no cost for features that
+ * A file defines q_block, the product of one block, and Q_VECTORS(tile), how many vectors of a group's rows it takes at
+ * once; the loop over a group and a function for every type and tile come from here. Everything is inlined with T and tile as compile-time constants, so a type has no cost for features that
  * it lacks. */
 #ifndef RLX_CPU_QUANT_LOOP_H
 #define RLX_CPU_QUANT_LOOP_H
@@ -32,66 +32,63 @@
 #define Q_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* For each row m of a tile. Unrolled by the preprocessor: otherwise sums in an array stay in memory until the compiler
+/* For each m of n, at most 8. Unrolled by the preprocessor: otherwise sums in an array stay in memory until the compiler
  * unrolls the loop, and its alias analysis of every load makes compiling a third slower. */
 #if defined(Q_SANITIZED)
-#define Q_ROWS(tile, ...) \
-  for (int m = 0; m < (tile); m++) __VA_ARGS__;
+#define Q_EACH(n, ...) \
+  for (int m = 0; m < (n); m++) __VA_ARGS__;
 #else
-#define Q_ROW_(index, ...) \
-  {                        \
-    enum { m = (index) };  \
-    __VA_ARGS__;           \
+#define Q_EACH_(index, ...) \
+  {                         \
+    enum { m = (index) };   \
+    __VA_ARGS__;            \
   }
-#define Q_ROWS(tile, ...)                \
-  Q_ROW_(0, __VA_ARGS__)                 \
-  if ((tile) > 1) Q_ROW_(1, __VA_ARGS__) \
-  if ((tile) > 2) Q_ROW_(2, __VA_ARGS__) \
-  if ((tile) > 3) Q_ROW_(3, __VA_ARGS__) \
-  if ((tile) > 4) Q_ROW_(4, __VA_ARGS__) \
-  if ((tile) > 5) Q_ROW_(5, __VA_ARGS__) \
-  if ((tile) > 6) Q_ROW_(6, __VA_ARGS__) \
-  if ((tile) > 7) Q_ROW_(7, __VA_ARGS__)
+#define Q_EACH(n, ...)                 \
+  Q_EACH_(0, __VA_ARGS__)              \
+  if ((n) > 1) Q_EACH_(1, __VA_ARGS__) \
+  if ((n) > 2) Q_EACH_(2, __VA_ARGS__) \
+  if ((n) > 3) Q_EACH_(3, __VA_ARGS__) \
+  if ((n) > 4) Q_EACH_(4, __VA_ARGS__) \
+  if ((n) > 5) Q_EACH_(5, __VA_ARGS__) \
+  if ((n) > 6) Q_EACH_(6, __VA_ARGS__) \
+  if ((n) > 7) Q_EACH_(7, __VA_ARGS__)
 #endif
+enum { Q_SUMS_MAX = 8 };
+#define Q_SUMS(...) Q_EACH(tile *vecs, __VA_ARGS__)
+#define Q_VECS(...) Q_EACH(vecs, __VA_ARGS__)
 
-/* Adds to sum[m] the product of a block, in lanes r and on, with row m of `tile` rows of k elements. The block begins
- * at element 32 * part of the rows. */
-CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
+/* Adds to the sums the products of a block, in `vecs` vectors from lane r on, with `tile` rows of k elements: sum[m] is
+ * that of row m / vecs with vector m % vecs. The block begins at element 32 * part of the rows. */
+CPU_INLINE void q_block(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, const void *const *rows, size_t k,
                         size_t part, vf *sum);
 
 /* A cpu_quant_dot_fn. */
-CPU_INLINE void q_group(rlx_dtype T, int tile, const uint8_t *group, size_t n_blocks, const void *const *row_list,
-                        size_t k, size_t at, float (*sums)[CPU_QUANT_ROWS]) {
+CPU_INLINE void q_group(rlx_dtype T, int tile, int vecs, const uint8_t *group, size_t n_blocks,
+                        const void *const *row_list, size_t k, size_t at, float (*sums)[CPU_QUANT_ROWS]) {
   const void *rows[CPU_QUANT_TILE_MAX];
-  Q_ROWS(tile, rows[m] = row_list[m])
+  Q_EACH(tile, rows[m] = row_list[m])
   Q_LOOP
-  for (size_t r = 0; r < CPU_QUANT_ROWS; r += VF_LANES) {
-    vf sum[CPU_QUANT_TILE_MAX];
+  for (size_t r = 0; r < CPU_QUANT_ROWS; r += (size_t)vecs * VF_LANES) {
+    vf sum[Q_SUMS_MAX];
     const uint8_t *b = group;
-    Q_ROWS(tile, sum[m] = vf_load(sums[m] + r))
+    Q_SUMS(sum[m] = vf_load(sums[m / vecs] + r + m % vecs * VF_LANES))
     for (size_t i = 0, part = at / 32; i < n_blocks; i++, part += (size_t)q_parts(T), b += q_step(T))
-      q_block(T, tile, b, r, rows, k, part, sum);
-    Q_ROWS(tile, vf_store(sums[m] + r, sum[m]))
+      q_block(T, tile, vecs, b, r, rows, k, part, sum);
+    Q_SUMS(vf_store(sums[m / vecs] + r + m % vecs * VF_LANES, sum[m]))
   }
 }
 
 /* ---- the table: Q_FUNCTIONS once, then Q_TABLE as the `dot` of a table ---- */
 
-/* Tiles that need more registers than there are do not exist. */
-#if VF_LANES == 16
-#define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4) X(TYPE, name, 8)
-#else
-#define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4)
-#endif
 #define Q_FUNCTION_(TYPE, name, tile)                                                                                  \
   static void dot_##name##_##tile(const uint8_t *group, size_t n_blocks, const void *const *rows, size_t k, size_t at, \
                                   float(*sums)[CPU_QUANT_ROWS]) {                                                      \
-    q_group(RLX_##TYPE, tile, group, n_blocks, rows, k, at, sums);                                                     \
+    q_group(RLX_##TYPE, tile, Q_VECTORS(tile), group, n_blocks, rows, k, at, sums);                                    \
   }
-#define Q_TYPE_FUNCTIONS_(TYPE, name) Q_TILES(Q_FUNCTION_, TYPE, name)
+#define Q_TYPE_FUNCTIONS_(TYPE, name) VB_EACH_TILE(Q_FUNCTION_, TYPE, name)
 #define Q_FUNCTIONS CPU_QUANT_TYPES(Q_TYPE_FUNCTIONS_)
 #define Q_ENTRY_(TYPE, name, tile) dot_##name##_##tile,
-#define Q_TYPE_ENTRIES_(TYPE, name) [RLX_##TYPE] = {Q_TILES(Q_ENTRY_, TYPE, name)},
+#define Q_TYPE_ENTRIES_(TYPE, name) [RLX_##TYPE] = {VB_EACH_TILE(Q_ENTRY_, TYPE, name)},
 #define Q_TABLE \
   { CPU_QUANT_TYPES(Q_TYPE_ENTRIES_) }
 

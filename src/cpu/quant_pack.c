@@ -8,6 +8,7 @@
  * Rows past the last whole group are stored unchanged, so the matrix has the same size as before. The packing is
  * reversible: reading a packed weight gives the original bytes. */
 #include "base/arith.h"
+#include "cpu/move.h"
 #include "cpu/quant.h"
 #include "quant/blocks.h"
 
@@ -83,7 +84,7 @@ static void pack_pairs(const uint8_t *rows, size_t row_bytes, uint8_t *to) {
 
 void cpu_quant_pack(cpu_isa isa, rlx_dtype dtype, const uint8_t *rows, size_t row_bytes, size_t n_rows, size_t n_blocks,
                     const uint8_t *next, uint8_t *group) {
-  const cpu_quant_table *table = cpu_quant(isa);
+  const cpu_move_table *move = cpu_move(isa);
   size_t block_bytes = rlx_dtype_describe(dtype)->block_bytes;
   if (n_rows < CPU_QUANT_ROWS) memset(group, 0, CPU_QUANT_ROWS * block_bytes * n_blocks);
   for (size_t b = 0; b < n_blocks; b++, rows += block_bytes, group += CPU_QUANT_ROWS * block_bytes) {
@@ -95,7 +96,7 @@ void cpu_quant_pack(cpu_isa isa, rlx_dtype dtype, const uint8_t *rows, size_t ro
       uint8_t *to = group + CPU_QUANT_ROWS * offset;
       if (n_rows == CPU_QUANT_ROWS && (f->bytes == 2 || (f->unit == 4 && !f->fifth_bits))) {
         if (f->bytes == 2) pack_pairs(rows + offset, row_bytes, to);
-        else table->transpose(rows + offset, row_bytes, f->bytes / 4, to);
+        else move->tile[2](rows + offset, (ptrdiff_t)row_bytes, to, 4 * CPU_QUANT_ROWS, f->bytes / 4, CPU_QUANT_ROWS);
         continue;
       }
       for (size_t r = 0; r < n_rows; r++) {

@@ -64,7 +64,7 @@ static rlx_status end_guard(encoding *e) {
 }
 
 /* Submits the part, and waits for it, or for an earlier one where too many are in flight. */
-static rlx_status send(encoding *e) {
+static rlx_status submit_pass(encoding *e) {
   rlx_program *p = e->p;
   WGPUCommandBuffer commands;
   if (!e->encoder) return RLX_OK;
@@ -104,8 +104,8 @@ static rlx_status begin(encoding *e, size_t step) {
 
 /* Makes room for work of this cost: in the current part if that is empty or the work fits, otherwise in a new one. */
 static rlx_status reserve(encoding *e, size_t step, uint64_t cost) {
-  if (e->cost && (cost > e->max_cost || e->cost > e->max_cost - cost)) RLX_TRY(send(e));
-  if (e->is_ticked && wg_times_full(e->p)) RLX_TRY(send(e));
+  if (e->cost && (cost > e->max_cost || e->cost > e->max_cost - cost)) RLX_TRY(submit_pass(e));
+  if (e->is_ticked && wg_times_full(e->p)) RLX_TRY(submit_pass(e));
   if (!e->encoder) RLX_TRY(begin(e, step));
   e->cost += cost ? cost : 1;
   e->last = step;
@@ -174,7 +174,7 @@ static rlx_status encode_timed(encoding *e, size_t first, size_t n) {
   for (size_t i = first; i < first + n; i++) {
     if (e->args->begin_ns) e->args->begin_ns[i - first] = rlx_now_ns();
     RLX_TRY(encode_step(e, i));
-    RLX_TRY(send(e));
+    RLX_TRY(submit_pass(e));
     if (e->args->end_ns) e->args->end_ns[i - first] = rlx_now_ns();
   }
   return RLX_OK;
@@ -203,7 +203,7 @@ static rlx_status encode(encoding *e, size_t first, size_t n) {
     if (args->end_ns) args->end_ns[i] = 0;
   }
   for (size_t i = first; i < first + n; i++) RLX_TRY(encode_step(e, i));
-  RLX_TRY(send(e));
+  RLX_TRY(submit_pass(e));
   if (is_timed) fill_times(args, n, start_ns);
   return RLX_OK;
 }

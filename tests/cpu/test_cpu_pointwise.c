@@ -290,7 +290,7 @@ static size_t bytes_of(const rlx_node_rec *n) { return rlx_dims_count(&n->type.s
 /* Runs the body's nodes one by one, each result stored in its own dtype; the last value goes to out. */
 static bool run_apart(const rlx_graph *body, cpu_isa isa, const void *const *in, void *out) {
   rlx_node end = rlx_graph_end(body);
-  void **value = calloc(end, sizeof *value);
+  void **value = calloc((size_t)end, sizeof *value);
   bool ok = value != NULL;
   uint32_t input = 0;
   for (rlx_node id = 1; id < end && ok; id++) {

@@ -236,7 +236,7 @@ static void check_joined(uint32_t threads, int64_t m, const char *q_type, const 
                       "%a = matmul(%x, %q) {trans_b=true}; %b = matmul(%x, %k) {trans_b=true}; "
                       "%c = matmul(%x, %v) {trans_b=true}; concat(%a, %b, %c) {axis=1}",
                       &g));
-  CHECK_OK(run_session("cpu", threads, &s));
+  CHECK_OK(run_session("cpu", TEST_THREADS(threads), &s));
   float *y[3];
   size_t bytes = (size_t)m * N * sizeof(float);
   for (int i = 0; i < 3; i++) {
@@ -280,18 +280,18 @@ TEST(repack_there_and_back) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
       rlx_type type = {.dtype = types[t].dtype};
       type.shape = RLX_DIMS(shapes[i][0], shapes[i][1], shapes[i][2] * (int64_t)elements_of(types[t].dtype));
-      if (!cpu_quant(CPU_ISA_base)->dot[type.dtype][0]) { /* decoded, and never packed */
-        CHECK_EQ_INT(cpu_layout_quant.bytes(CPU_ISA_base, CPU_LAYOUT_QUANT_ROWS, &type), 0);
+      if (!cpu_quant(CPU_ISA_FIRST)->dot[type.dtype][0]) { /* decoded, and never packed */
+        CHECK_EQ_INT(cpu_layout_quant.bytes(CPU_ISA_FIRST, CPU_LAYOUT_QUANT_ROWS, &type), 0);
         continue;
       }
       size_t n = (size_t)(shapes[i][0] * shapes[i][1] * shapes[i][2]) * types[t].bytes;
-      CHECK_EQ_INT(cpu_layout_quant.bytes(CPU_ISA_base, CPU_LAYOUT_QUANT_ROWS, &type), n);
+      CHECK_EQ_INT(cpu_layout_quant.bytes(CPU_ISA_FIRST, CPU_LAYOUT_QUANT_ROWS, &type), n);
       uint8_t *from = rlx_mem_alloc(n), *packed = rlx_mem_alloc(n), *back = rlx_mem_alloc(n);
       CHECK(from && packed && back);
       fill(from, n);
       memset(packed, 0xee, n), memset(back, 0xee, n);
-      CHECK_OK(cpu_layout_quant.repack(CPU_ISA_base, CPU_LAYOUT_QUANT_ROWS, &type, true, from, packed, NULL));
-      CHECK_OK(cpu_layout_quant.repack(CPU_ISA_base, CPU_LAYOUT_QUANT_ROWS, &type, false, packed, back, NULL));
+      CHECK_OK(cpu_layout_quant.repack(CPU_ISA_FIRST, CPU_LAYOUT_QUANT_ROWS, &type, true, from, packed, NULL));
+      CHECK_OK(cpu_layout_quant.repack(CPU_ISA_FIRST, CPU_LAYOUT_QUANT_ROWS, &type, false, packed, back, NULL));
       CHECK(memcmp(from, back, n) == 0);
       CHECK((memcmp(from, packed, n) != 0) == (n > 0 && shapes[i][1] >= 16));
       rlx_mem_free(from), rlx_mem_free(packed), rlx_mem_free(back);
@@ -301,8 +301,8 @@ TEST(repack_there_and_back) {
 TEST(layouts_that_are_not_ours) {
   rlx_type plain = {.dtype = RLX_F32, .shape = RLX_DIMS(16, 32)},
            block = {.dtype = RLX_Q8_0, .shape = RLX_DIMS(16, 32)};
-  CHECK_EQ_INT(cpu_layout_quant.bytes(CPU_ISA_base, CPU_LAYOUT_QUANT_ROWS, &plain), 0);
-  CHECK_EQ_INT(cpu_layout_quant.bytes(CPU_ISA_base, CPU_LAYOUT_QUANT_ROWS + 1, &block), 0);
-  CHECK_FAILS(cpu_layout_quant.repack(CPU_ISA_base, CPU_LAYOUT_QUANT_ROWS, &plain, true, "", NULL, NULL), RLX_INVALID,
+  CHECK_EQ_INT(cpu_layout_quant.bytes(CPU_ISA_FIRST, CPU_LAYOUT_QUANT_ROWS, &plain), 0);
+  CHECK_EQ_INT(cpu_layout_quant.bytes(CPU_ISA_FIRST, CPU_LAYOUT_QUANT_ROWS + 1, &block), 0);
+  CHECK_FAILS(cpu_layout_quant.repack(CPU_ISA_FIRST, CPU_LAYOUT_QUANT_ROWS, &plain, true, "", NULL, NULL), RLX_INVALID,
               "f32[16,32]");
 }

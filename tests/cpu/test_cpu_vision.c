@@ -144,7 +144,7 @@ TEST(depthwise_in_bands) {
   } parts[] = {{3, 1, 0, 40}, {3, 1, 210, 40}, {5, 1, 60, 40}, {5, 2, 140, 60}, {5, 2, 5960, 41}, {5, 1, 5961, 40}};
   rlx_session *s;
   if (TEST_IS_SANITIZED) SKIP("hundreds of megabytes");
-  OPEN_SESSION("cpu", 2, &s);
+  OPEN_SESSION("cpu", TEST_THREADS(2), &s);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     int k = parts[i].k, half = k / 2, stride = parts[i].stride, first = parts[i].from / stride + half,
         end = (parts[i].from + parts[i].rows) / stride - half, end_of_part = parts[i].from + parts[i].rows;

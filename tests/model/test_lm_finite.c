@@ -37,7 +37,8 @@ static const char *damage(const char *family, const char *tensor, size_t at, flo
   if (!write_whole(to, data, read_whole(from, data))) return NULL;
   snprintf(from, sizeof from, "%s/lm/%s/model.safetensors", RLX_TEST_DATA, family);
   snprintf(to, sizeof to, "%s/model.safetensors", path);
-  size_t n = read_whole(from, data), begin = 0, header = 0;
+  size_t n = read_whole(from, data), begin = 0;
+  uint64_t header = 0;
   snprintf(key, sizeof key, "\"%s\":", tensor);
   const char *entry = n > 8 ? strstr(data + 8, key) : NULL, *offsets = entry ? strstr(entry, "data_offsets\":[") : NULL;
   if (!offsets) return NULL;

@@ -302,7 +302,7 @@ static void check_device(rlx_session *s, const char *device, const every_type *t
     if (!is_slow || t->dtype == RLX_Q4_K) check_product(s, device, t, EVERY_SETS, 0, ROWS, 1, exact);
     if (!is_slow || t->dtype == RLX_Q4_K) check_product(s, device, t, EVERY_SETS, 0, ROWS, 16, exact);
   }
-  if (!cpu_quant(CPU_ISA_base)->dot[t->dtype][0]) return; /* decoded by the decoders themselves */
+  if (!cpu_quant(CPU_ISA_FIRST)->dot[t->dtype][0]) return; /* decoded by the decoders themselves */
   /* The same code unpacks scales for both, so the two alternate. */
   for (size_t b = 0; b < products && (!is_slow || t->dtype == RLX_MXFP4) && !test_has_failed(); b += ROWS)
     check_product(s, device, t, EVERY_PRODUCT, b, ROWS, 1, b / ROWS % 2);

@@ -8,9 +8,10 @@
 
 #include "cpu/cpu.h"
 #include "ref/eval.h"
+#include "test.h"
 
 enum { GUARD = 64, N_POOLS = 3 };
-static const unsigned pool_threads[N_POOLS] = {1, 2, 4};
+static const unsigned pool_threads[N_POOLS] = {1, TEST_THREADS(2), TEST_THREADS(4)};
 
 /* ---- state of the whole program ---- */
 

@@ -42,6 +42,14 @@
 #define TEST_IS_TSAN 0
 #endif
 
+/* As many threads as a test asks for. In WebAssembly threads are workers that JavaScript starts: a test has only its
+ * own. */
+#if defined(__wasm__)
+#define TEST_THREADS(n) ((n) > 1 ? 1 : (n))
+#else
+#define TEST_THREADS(n) (n)
+#endif
+
 typedef struct test_case {
   const char *name;
   void (*fn)(void);
