@@ -114,6 +114,7 @@ static inline WGPUStringView wg_text(const char *text) { return (WGPUStringView)
 /* ---- errors (errors.c) ---- */
 
 bool wg_late_is(const wg_late *late);
+void wg_late_put(wg_late *late, uint32_t type, const char *what, WGPUStringView message);
 rlx_status wg_late_status(wg_device *d, const wg_late *late); /* RLX_OK: there is none */
 rlx_status wg_late_take(wg_device *d, wg_late *late);         /* the same, and then there is none */
 
