@@ -109,6 +109,8 @@ typedef void (*WGPUPopErrorScopeCallback)(uint32_t status, uint32_t type, WGPUSt
                                           void *user2);
 typedef void (*WGPURequestDeviceCallback)(uint32_t status, WGPUDevice device, WGPUStringView message, void *user1,
                                           void *user2);
+typedef void (*WGPUCreateComputePipelineAsyncCallback)(uint32_t status, WGPUComputePipeline pipeline,
+                                                       WGPUStringView message, void *user1, void *user2);
 /* Of a mapped buffer, and of work that is done. */
 typedef void (*WGPUDoneCallback)(uint32_t status, WGPUStringView message, void *user1, void *user2);
 
@@ -145,6 +147,13 @@ typedef struct WGPURequestDeviceCallbackInfo {
   WGPURequestDeviceCallback callback;
   void *user1, *user2;
 } WGPURequestDeviceCallbackInfo;
+
+typedef struct WGPUCreateComputePipelineAsyncCallbackInfo {
+  WGPUChainedStruct *chain;
+  uint32_t mode;
+  WGPUCreateComputePipelineAsyncCallback callback;
+  void *user1, *user2;
+} WGPUCreateComputePipelineAsyncCallbackInfo;
 
 typedef struct WGPUDoneCallbackInfo {
   WGPUChainedStruct *chain;

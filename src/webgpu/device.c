@@ -5,7 +5,9 @@
  *   minimal    WebGPU's default limits, which every browser has, and no optional features
  *   block=N    blocks of at most N bytes
  *   window=N   bindings of at most N bytes
- *   submit=N   submissions of at most N units of work */
+ *   submit=N   submissions of at most N units of work
+ *   subgroup=N the size of subgroups, where the adapter reports a range and the driver is known to take this one; 1: they
+ *              are not used */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,9 +39,9 @@ void wg_buffer_release(const wg_device *d, WGPUBuffer b) {
 /* ---- variants ---- */
 
 typedef struct variant { /* in the order of the words; 0: absent, or the device's own value */
-  uint64_t minimal, block, window, submit;
+  uint64_t minimal, block, window, submit, subgroup;
 } variant;
-static const char *const words[] = {"minimal", "block=", "window=", "submit="};
+static const char *const words[] = {"minimal", "block=", "window=", "submit=", "subgroup="};
 _Static_assert(sizeof(variant) == sizeof words / sizeof *words * sizeof(uint64_t), "a field for each word");
 
 static void min(uint64_t *v, uint64_t limit) {
@@ -61,6 +63,10 @@ static void apply_variant(wg_device *d, const variant *v) {
     min(&c->max_window_bytes, 128 << 20);
     min(&info->max_block_bytes, 256 << 20);
     info->view_align = 256;
+    gpu_caps_text(c, info->features, sizeof info->features);
+  }
+  if (v->subgroup) {
+    c->subgroup = v->subgroup > 1 && v->subgroup <= 128 && d->physical->subgroup_feature ? (uint32_t)v->subgroup : 0;
     gpu_caps_text(c, info->features, sizeof info->features);
   }
   d->max_buffer_bytes = info->max_block_bytes;
@@ -93,6 +99,7 @@ static uint32_t list_features(wg_device *d, uint32_t *out) {
   d->has_timestamps = !d->is_minimal && d->f->AdapterHasFeature(d->physical->handle, WGPU_FEATURE_TIMESTAMP_QUERY);
   if (d->has_timestamps) out[n++] = WGPU_FEATURE_TIMESTAMP_QUERY;
   if (d->caps.has_f16) out[n++] = WGPU_FEATURE_SHADER_F16;
+  if (d->caps.subgroup) out[n++] = d->physical->subgroup_feature;
   if (d->f->AdapterHasFeature(d->physical->handle, WGPU_FEATURE_DAWN_SYNCHRONIZATION))
     out[n++] = WGPU_FEATURE_DAWN_SYNCHRONIZATION;
   return n;
@@ -127,6 +134,10 @@ static rlx_status fill(wg_device *d, const rlx_open_options *options) {
   RLX_TRY(request_device(d));
   RLX_TRY(wg_layouts_create(d));
   RLX_TRY(wg_buffer_create(d, WG_ALIGN * GPU_MAX_WINDOWS, WGPU_BUFFER_STORAGE, &d->nothing));
+  if (d->caps.subgroup && !wg_subgroups_work(d)) {
+    d->caps.subgroup = 0;
+    gpu_caps_text(&d->caps, d->base.info.features, sizeof d->base.info.features);
+  }
   const gpu_pipeline_maker *maker = d->is_late ? &wg_late_pipeline_maker : &wg_pipeline_maker;
   RLX_TRY(gpu_pipelines_init(&d->pipelines, maker, d, gpu_column_wgsl, &d->caps));
   return wg_moves_init(d);

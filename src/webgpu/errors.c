@@ -49,7 +49,7 @@ rlx_status wg_check(wg_device *d) {
 
 enum { LATE_NONE, LATE_BEGUN, LATE_THERE };
 
-static void put_late(wg_late *late, uint32_t type, const char *what, WGPUStringView message) {
+void wg_late_put(wg_late *late, uint32_t type, const char *what, WGPUStringView message) {
   unsigned none = LATE_NONE;
   if (!atomic_compare_exchange_strong(&late->state, &none, LATE_BEGUN)) return; /* the first one counts */
   late->type = type ? type : WGPU_ERROR_INTERNAL;
@@ -96,7 +96,7 @@ void wg_on_error(WGPUDevice const *device, uint32_t type, WGPUStringView message
   wg_copy_line(text, sizeof text, message);
   if (!g) {
     rlx_log_write(RLX_LOG_ERROR, "webgpu: %s: %s", d->base.info.name, text);
-    if (d->is_late) put_late(&d->late, type, "an earlier call", message);
+    if (d->is_late) wg_late_put(&d->late, type, "an earlier call", message);
   } else if (!g->type) {
     g->type = type ? type : WGPU_ERROR_INTERNAL;
     memcpy(g->message, text, sizeof text);
@@ -106,7 +106,7 @@ void wg_on_error(WGPUDevice const *device, uint32_t type, WGPUStringView message
 static void on_scope(uint32_t status, uint32_t type, WGPUStringView message, void *user1, void *user2) {
   wg_scope *s = user1;
   (void)user2;
-  if (status == WGPU_STATUS_SUCCESS && type > WGPU_ERROR_NONE) put_late(s->to, type, s->what, message);
+  if (status == WGPU_STATUS_SUCCESS && type > WGPU_ERROR_NONE) wg_late_put(s->to, type, s->what, message);
   atomic_fetch_sub(&s->n_open, 1);
 }
 
@@ -193,7 +193,7 @@ void wg_guard_leave(wg_device *d, wg_guard *g, const char *fmt, ...) {
   const bool is_open = end(d, g, what, sizeof what, fmt, args);
   va_end(args);
   if (!is_open) return;
-  if (g->type) put_late(g->late, g->type, what, (WGPUStringView){g->message, SIZE_MAX});
+  if (g->type) wg_late_put(g->late, g->type, what, (WGPUStringView){g->message, SIZE_MAX});
   if (d->is_late) pop(d, g->late, what);
 }
 
@@ -205,7 +205,7 @@ rlx_status wg_guard_wait(wg_device *d, wg_guard *g, const char *fmt, ...) {
   const bool is_open = end(d, g, what, sizeof what, fmt, args);
   va_end(args);
   if (!is_open) return RLX_OK;
-  if (g->type) put_late(&late, g->type, what, (WGPUStringView){g->message, SIZE_MAX});
+  if (g->type) wg_late_put(&late, g->type, what, (WGPUStringView){g->message, SIZE_MAX});
   const wg_scope *s = d->is_late ? pop(d, &late, what) : NULL;
   while (s && atomic_load(&s->n_open)) wg_pump(d);
   return wg_late_status(d, &late);

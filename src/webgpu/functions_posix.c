@@ -83,6 +83,7 @@ bool wg_functions_get(wg_loader *l) {
   l->is_native = l->api.GetVersion && l->api.InstanceEnumerateAdapters && l->api.QueueSubmitForIndex &&
                  l->api.DevicePoll && !(is_pure && is_pure[0] == '1');
   l->has_internal_errors = !l->api.GetVersion;
+  l->refuses_subgroup_lines = l->api.GetVersion != NULL;
   if (!l->is_native) drop_native(l);
   return true;
 }

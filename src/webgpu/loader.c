@@ -84,10 +84,21 @@ static uint32_t count_units(rlx_device_kind kind) { /* WebGPU does not report th
   return rlx_os_cores();
 }
 
-static void fill_caps(const wg_loader *l, wg_physical *p) {
+/* Kernels are chosen by the size of subgroups, so it must be one. */
+static uint32_t subgroup_size(const wg_physical *p, const WGPUAdapterInfo *info) {
+  const uint32_t n = info->min_subgroup;
+  return p->subgroup_feature && n == info->max_subgroup && n >= 4 && n <= 128 && !(n & (n - 1)) ? n : 0;
+}
+
+static void fill_caps(const wg_loader *l, const WGPUAdapterInfo *info, wg_physical *p) {
   const WGPULimits *m = &p->limits;
   const uint64_t window = m->storage_binding < UINT32_MAX ? m->storage_binding : UINT32_MAX;
+  for (uint32_t i = 0; i < 2 && !p->subgroup_feature; i++) {
+    const uint32_t feature = i ? WGPU_FEATURE_SUBGROUPS : WGPU_FEATURE_NATIVE_SUBGROUP;
+    if (l->api.AdapterHasFeature(p->handle, feature)) p->subgroup_feature = feature;
+  }
   p->caps = (gpu_caps){
+    .subgroup = subgroup_size(p, info),
     .max_group = m->group_size < m->group_size_x ? m->group_size : m->group_size_x,
     .max_shared = m->shared_bytes,
     .max_groups_x = m->groups_per_dimension,
@@ -119,8 +130,8 @@ static bool probe(wg_loader *l, WGPUAdapter adapter, wg_physical *p) {
   snprintf(p->driver, sizeof p->driver, "%.40s on %s%s%.60s", l->library, interface_name(info.backend),
            about[0] ? ", " : "", about);
   classify(p, info.type);
+  fill_caps(l, &info, p);
   l->api.AdapterInfoFreeMembers(info);
-  fill_caps(l, p);
   make_uuid(l, p);
   if (p->caps.max_group >= 128 && p->caps.max_shared >= 16384 && p->limits.storage_buffers >= MIN_STORAGE &&
       p->view_align <= MAX_ALIGN && p->limits.min_uniform_align <= MAX_ALIGN &&

@@ -114,6 +114,7 @@ static inline WGPUStringView wg_text(const char *text) { return (WGPUStringView)
 /* ---- errors (errors.c) ---- */
 
 bool wg_late_is(const wg_late *late);
+void wg_late_put(wg_late *late, uint32_t type, const char *what, WGPUStringView message);
 rlx_status wg_late_status(wg_device *d, const wg_late *late); /* RLX_OK: there is none */
 rlx_status wg_late_take(wg_device *d, wg_late *late);         /* the same, and then there is none */
 
@@ -156,6 +157,8 @@ void wg_buffer_release(const wg_device *d, WGPUBuffer b); /* NULL is fine; the d
 
 extern const gpu_pipeline_maker wg_pipeline_maker, wg_late_pipeline_maker; /* the latter where is_late */
 WGPUComputePipeline wg_pipeline_handle(const gpu_pipeline *p);
+/* Whether the library compiles a kernel with subgroup operations. */
+bool wg_subgroups_work(wg_device *d);
 rlx_status wg_layouts_create(wg_device *d);
 void wg_layouts_destroy(wg_device *d);
 /* A pipeline of our own text, which is not in the kernel table. */

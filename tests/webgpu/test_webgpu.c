@@ -68,6 +68,9 @@ TEST(variants_take_away) {
   CHECK_EQ_INT(d->info.max_block_bytes, 70000);
   CHECK_EQ_INT(d->info.max_window_bytes, 992);
   rlx_device_release(d);
+  CHECK_OK(rlx_device_acquire("webgpu:subgroup=1", &d));
+  CHECK_EQ_INT(((wg_device *)d)->caps.subgroup, 0);
+  rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("webgpu:fast", &none), RLX_NOT_FOUND, "got 'fast'");
 }
 
@@ -404,6 +407,28 @@ TEST(steady_runs_allocate_nothing) {
     rlx_graph_destroy(g);
     rlx_session_destroy(s);
   }
+}
+
+/* Kernels with subgroup operations, on a driver whose subgroups have eight lanes (lavapipe's, of 256 bits). */
+TEST(subgroups) {
+  rlx_device *d;
+  rlx_session *s;
+  rlx_graph *g;
+  ACQUIRE("webgpu:subgroup=8", &d);
+  const wg_device *w = (const wg_device *)d;
+  const uint32_t size = w->caps.subgroup;
+  const bool is_known = strstr(d->info.name, "llvmpipe") && strstr(d->info.name, "256 bits");
+  rlx_device_release(d);
+  if (!is_known) SKIP("the size of this driver's subgroups is not known");
+  if (!size) SKIP("this library has no subgroups");
+  CHECK_EQ_INT(size, 8);
+  OPEN_SESSION("webgpu:subgroup=8", 1, &s);
+  CHECK_OK(expr_graph(
+    "x: f32[5,300]; param w: f32[300,300]",
+    "%a = softmax(%x); %b = matmul(%a, %w) {trans_b=true}; %c = softmax(%b); reduce_sum(%c) {axes=[1]}", &g));
+  CHECK_OK(run_check(s, g, OPTIONS(.switches = RLX_SWITCH_FORBID_HOST), 3, 2, false));
+  rlx_graph_destroy(g);
+  rlx_session_destroy(s);
 }
 
 /* ---- lowered limits ---- */

@@ -41,7 +41,7 @@ const LIMITS = [
   ['maxComputeWorkgroupSizeX', 132], ['maxComputeWorkgroupSizeY', 136], ['maxComputeWorkgroupSizeZ', 140],
   ['maxComputeWorkgroupsPerDimension', 144], ['maxImmediateSize', 148],
 ];
-const UNDEFINED = 0xffffffff; // also of queries
+const UNDEFINED = 0xffffffff; // a limit, a query, the length of a text that ends with zero
 
 const errorType = error => ERROR_TYPES[error.constructor.name] ?? ERROR_TYPES.GPUInternalError;
 
@@ -77,16 +77,21 @@ export function gpuImports(getInstance) {
   /** @returns {Uint8Array} of the module's memory itself, which may be shared between threads */
   const bytes = (at, n) => new Uint8Array(exports().memory.buffer, at >>> 0, n >>> 0);
 
+  /** The same for those who take no shared memory: a copy of it. */
+  function ownBytes(at, n) {
+    const found = bytes(at, n);
+    return found.buffer instanceof ArrayBuffer ? found : found.slice();
+  }
+
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
 
-  /** A WGPUStringView. A decoder takes no shared memory, so the bytes are copied. */
+  /** A WGPUStringView. */
   function text(at) {
     const data = u32(at), length = u32(at + 4);
     if (!data) return '';
-    if (length !== 0xffffffff) return decoder.decode(bytes(data, length).slice());
-    const all = new Uint8Array(exports().memory.buffer);
-    return decoder.decode(all.slice(data, all.indexOf(0, data)));
+    const end = length === UNDEFINED ? new Uint8Array(exports().memory.buffer).indexOf(0, data) : data + length;
+    return decoder.decode(ownBytes(data, end - data));
   }
 
   const scratch = () => exports().rlx_wgpu_scratch() >>> 0; // of 4096 bytes
@@ -142,15 +147,18 @@ export function gpuImports(getInstance) {
 
   const callback = at => exports().__indirect_function_table.get(at);
 
-  /** Calls the callback of a WGPU..CallbackInfo when the promise is settled, with what `args` makes of its value. */
-  function answer(promise, info, args) {
+  /**
+   * Calls the callback of a WGPU..CallbackInfo when what `begin` returned is settled, with what `args` makes of the
+   * value or the error. C waits for it, so it is called in any case.
+   */
+  function answer(begin, info, args) {
     const f = u32(info + 8), user1 = u32(info + 12), user2 = u32(info + 16);
-    const call = values => tell(() => {
+    const call = (...result) => tell(() => {
       pending--;
-      callback(f)(...values, user1, user2);
+      callback(f)(...args(...result), user1, user2);
     });
     pending++;
-    promise.then(v => call(args(v)), e => call(args(null, e)));
+    new Promise(resolve => resolve(begin())).then(call, error => call(null, error));
     return 0n; // a future, which nobody asks about
   }
 
@@ -206,6 +214,10 @@ export function gpuImports(getInstance) {
   const readEntry = at => ({binding: u32(at + 4),
     resource: {buffer: get(u32(at + 8)), offset: u64(at + 16), size: u64(at + 24)}});
 
+  const readPipeline = at => ({label: text(at + 4), layout: get(u32(at + 12)),
+    compute: {module: get(u32(at + 20)), entryPoint: text(at + 24),
+      constants: Object.fromEntries(list(u32(at + 32), u32(at + 36), 24, readConstant))}});
+
   const readConstant = at => [text(at + 4), f64(at + 16)];
 
   /** A fallback is software. Browsers report no more than that; NVIDIA's are taken for discrete, others not. */
@@ -228,7 +240,7 @@ export function gpuImports(getInstance) {
     InstanceRequestAdapter(instance, options, info) {
       const wanted = {powerPreference: u32(options + 8) === 2 ? 'high-performance' : undefined,
         forceFallbackAdapter: u32(options + 12) !== 0};
-      return answer(get(instance).requestAdapter(wanted), info, (object, error) => [object ? SUCCESS : FAILED,
+      return answer(() => get(instance).requestAdapter(wanted), info, (object, error) => [object ? SUCCESS : FAILED,
         object ? add({object, options: wanted}) : 0, putMessage(error?.message)]);
     },
     InstanceRelease: release,
@@ -255,7 +267,7 @@ export function gpuImports(getInstance) {
       const callbacks = readCallbacks(at);
       const wanted = {requiredFeatures: list(u32(at + 12), u32(at + 16), 4, u32).map(f => FEATURES[f]),
         requiredLimits: readLimits(u32(at + 20))};
-      return answer(requestDevice(get(adapter), wanted), info, (object, error) => [object ? SUCCESS : FAILED,
+      return answer(() => requestDevice(get(adapter), wanted), info, (object, error) => [object ? SUCCESS : FAILED,
         object ? addDevice(object, callbacks) : 0, putMessage(error?.message)]);
     },
     AdapterRelease: release,
@@ -268,7 +280,7 @@ export function gpuImports(getInstance) {
       release(device);
     },
     DevicePushErrorScope: (device, filter) => get(device).object.pushErrorScope(FILTERS[filter]),
-    DevicePopErrorScope: (device, info) => answer(get(device).object.popErrorScope(), info,
+    DevicePopErrorScope: (device, info) => answer(() => get(device).object.popErrorScope(), info,
       (error, failed) => [failed ? FAILED : SUCCESS, error ? errorType(error) : NO_ERROR,
         putMessage(error?.message)]),
     DeviceCreateBuffer: (device, at) => add(get(device).object.createBuffer({usage: u64(at + 16), size: u64(at + 24)})),
@@ -280,22 +292,24 @@ export function gpuImports(getInstance) {
       bindGroupLayouts: list(u32(at + 12), u32(at + 16), 4, p => get(u32(p)))})),
     DeviceCreateShaderModule: (device, at) => add(get(device).object.createShaderModule({label: text(at + 4),
       code: text(u32(at) + 8)})),
-    DeviceCreateComputePipeline: (device, at) => add(get(device).object.createComputePipeline({label: text(at + 4),
-      layout: get(u32(at + 12)), compute: {module: get(u32(at + 20)), entryPoint: text(at + 24),
-        constants: Object.fromEntries(list(u32(at + 32), u32(at + 36), 24, readConstant))}})),
+    DeviceCreateComputePipeline: (device, at) => add(get(device).object.createComputePipeline(readPipeline(at))),
+    DeviceCreateComputePipelineAsync: (device, at, info) =>
+      answer(() => get(device).object.createComputePipelineAsync(readPipeline(at)), info, (object, error) =>
+        [object ? SUCCESS : FAILED, object ? add(object) : 0, putMessage(error?.message)]),
     DeviceCreateCommandEncoder: device => add(get(device).object.createCommandEncoder()),
     DeviceCreateQuerySet: (device, at) => add(get(device).object.createQuerySet({type: 'timestamp',
       count: u32(at + 16)})),
 
     QueueSubmit: (queue, n, at) => get(queue).submit(list(n, at, 4, p => get(u32(p)))),
-    QueueOnSubmittedWorkDone: (queue, info) => answer(get(queue).onSubmittedWorkDone(), info,
+    QueueOnSubmittedWorkDone: (queue, info) => answer(() => get(queue).onSubmittedWorkDone(), info,
       (_, failed) => [failed ? FAILED : SUCCESS, putMessage(failed?.message)]),
     QueueWriteBuffer: (queue, buffer, offset, at, n) => get(queue).writeBuffer(get(buffer), Number(offset),
-      bytes(at, n)),
+      ownBytes(at, n)),
     QueueRelease: release,
 
-    BufferMapAsync: (buffer, mode, offset, n, info) => answer(get(buffer).mapAsync(Number(mode), offset >>> 0, n >>> 0),
-      info, (_, failed) => [failed ? FAILED : SUCCESS, putMessage(failed?.message)]),
+    BufferMapAsync: (buffer, mode, offset, n, info) =>
+      answer(() => get(buffer).mapAsync(Number(mode), offset >>> 0, n >>> 0), info,
+        (_, failed) => [failed ? FAILED : SUCCESS, putMessage(failed?.message)]),
     BufferReadMappedRange(buffer, offset, at, n) {
       bytes(at, n).set(new Uint8Array(get(buffer).getMappedRange(offset >>> 0, n >>> 0)));
       return SUCCESS;
@@ -335,7 +349,7 @@ export function gpuImports(getInstance) {
   };
 
   const futures = new Set(['InstanceRequestAdapter', 'AdapterRequestDevice', 'DevicePopErrorScope',
-    'QueueOnSubmittedWorkDone', 'BufferMapAsync']);
+    'DeviceCreateComputePipelineAsync', 'QueueOnSubmittedWorkDone', 'BufferMapAsync']);
 
   /** A call that throws reports an error and returns zero. */
   function guarded(name, f) {

@@ -48,6 +48,9 @@ static void on_device(uint32_t status, WGPUDevice d, WGPUStringView message, voi
 static void on_scope(uint32_t status, uint32_t type, WGPUStringView message, void *user1, void *user2) {
   note(status, type, NULL, message, user1, user2);
 }
+static void on_pipeline(uint32_t status, WGPUComputePipeline p, WGPUStringView message, void *user1, void *user2) {
+  note(status, 0, p, message, user1, user2);
+}
 static void on_done(uint32_t status, WGPUStringView message, void *user1, void *user2) {
   note(status, 0, NULL, message, user1, user2);
 }
@@ -134,17 +137,20 @@ static WGPUBuffer make_buffer(uint64_t bytes, WGPUFlags usage) {
   return f->DeviceCreateBuffer(device, &(WGPUBufferDescriptor){.usage = usage, .bytes = bytes});
 }
 
-static WGPUComputePipeline make_pipeline(const WGPUBindGroupLayout *layouts, const char *code) {
+/* With `later`, the pipeline comes with the callback. */
+static WGPUComputePipeline make_pipeline(const WGPUBindGroupLayout *layouts, const char *code, bool later) {
   WGPUShaderSourceWGSL source = {.chain = {.type = WGPU_TYPE_SHADER_SOURCE_WGSL}, .code = {code, SIZE_MAX}};
   WGPUShaderModule module =
     f->DeviceCreateShaderModule(device, &(WGPUShaderModuleDescriptor){.chain = &source.chain, .label = {"scale", 5}});
   WGPUPipelineLayout layout =
     f->DeviceCreatePipelineLayout(device, &(WGPUPipelineLayoutDescriptor){.n = 2, .groups = layouts});
   const WGPUConstantEntry constants[] = {{.key = {"0", 1}, .value = 64}, {.key = {"1", 1}, .value = 3}};
-  WGPUComputePipeline made = f->DeviceCreateComputePipeline(
-    device, &(WGPUComputePipelineDescriptor){
-              .layout = layout,
-              .compute = {.module = module, .entry = {"scale", SIZE_MAX}, .n_constants = 2, .constants = constants}});
+  const WGPUComputePipelineDescriptor info = {
+    .layout = layout,
+    .compute = {.module = module, .entry = {"scale", SIZE_MAX}, .n_constants = 2, .constants = constants}};
+  WGPUComputePipeline made = later ? NULL : f->DeviceCreateComputePipeline(device, &info);
+  if (later)
+    f->DeviceCreateComputePipelineAsync(device, &info, (WGPUCreateComputePipelineAsyncCallbackInfo)INFO(on_pipeline));
   f->ShaderModuleRelease(module);
   f->PipelineLayoutRelease(layout);
   return made;
@@ -182,8 +188,14 @@ EXPORT(test_dispatch) {
   const WGPUBindGroup groups[] = {
     f->DeviceCreateBindGroup(device, &(WGPUBindGroupDescriptor){.layout = layouts[0], .n = 2, .entries = windows}),
     f->DeviceCreateBindGroup(device, &(WGPUBindGroupDescriptor){.layout = layouts[1], .n = 1, .entries = &params})};
-  WGPUComputePipeline pipeline = make_pipeline(layouts, text);
+  WGPUComputePipeline pipeline = make_pipeline(layouts, text, false);
   CHECK(pipeline && groups[0] && groups[1]);
+  f->ComputePipelineRelease(pipeline);
+  seen.n = 0;
+  make_pipeline(layouts, text, true);
+  WAIT(seen.n == 1);
+  CHECK(seen.status == WGPU_STATUS_SUCCESS && seen.handle);
+  pipeline = seen.handle;
   WGPUQuerySet set =
     has_timestamps ? f->DeviceCreateQuerySet(device, &(WGPUQuerySetDescriptor){.type = WGPU_QUERY_TIMESTAMP, .n = 2})
                    : NULL;
@@ -235,7 +247,7 @@ EXPORT(test_errors) {
   seen.n = 0;
   f->DevicePushErrorScope(device, WGPU_FILTER_VALIDATION);
   f->DevicePushErrorScope(device, WGPU_FILTER_OUT_OF_MEMORY);
-  WGPUComputePipeline pipeline = make_pipeline(layouts, "fn scale(");
+  WGPUComputePipeline pipeline = make_pipeline(layouts, "fn scale(", false);
   f->DevicePopErrorScope(device, (WGPUPopErrorScopeCallbackInfo)INFO(on_scope));
   WAIT(seen.n == 1);
   CHECK(seen.status == WGPU_STATUS_SUCCESS && seen.type == WGPU_ERROR_NONE);
@@ -243,10 +255,15 @@ EXPORT(test_errors) {
   WAIT(seen.n == 2);
   CHECK(seen.status == WGPU_STATUS_SUCCESS && seen.type == WGPU_ERROR_VALIDATION && seen.message[0]);
   f->ComputePipelineRelease(pipeline);
+  f->DevicePushErrorScope(device, WGPU_FILTER_VALIDATION); /* of the module */
+  make_pipeline(layouts, "fn scale(", true);
+  f->DevicePopErrorScope(device, (WGPUPopErrorScopeCallbackInfo)INFO(on_scope));
+  seen.n = 0;
+  WAIT(seen.n == 2); /* the pipeline's own answer is a failure, too */
   /* outside of a scope: the device's own callback, later */
   WGPUBuffer wrong = make_buffer(16, WGPU_BUFFER_MAP_READ | WGPU_BUFFER_STORAGE);
   f->QueueOnSubmittedWorkDone(queue, (WGPUDoneCallbackInfo)INFO(on_done));
-  WAIT(seen.n == 4);
+  WAIT(seen.n == 4); /* and the two before */
   /* a call that throws in JavaScript: the same callback, at once */
   seen.n = 0;
   uint32_t word = 0;
