@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 
-from web import ROOT, SECONDS, SHAKESPEARE, WASM, Server, Vices, fetch_model, js, node
+from web import ROOT, SECONDS, SHAKESPEARE, WASM, Server, Vices, fetch_model, js, node, skip_all_without
 from cli import Skip, check, equal, main, test
 
 PACKAGES = ROOT / "build/tools/npm"
@@ -33,6 +33,9 @@ def tools():
     if not (PACKAGES / "node_modules/playwright-core").is_dir():
         raise Skip("playwright-core is not installed (tools/setup test, which needs npm)")
     return {"CHROMIUM": chromium, "PLAYWRIGHT": str(PACKAGES)}
+
+
+skip_all_without(node, tools)
 
 
 class Page:
