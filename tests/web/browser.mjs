@@ -128,6 +128,23 @@ const cases = {
     return texts;
   },
 
+  /* The same greedy text on both devices, and what is left of the module's memory after it. */
+  async bothDevices() {
+    const page = await openPage();
+    return page.evaluate(async () => {
+      const rlx = await import("./rlx/index.js"),
+        found = {};
+      for (const device of ["cpu", "webgpu"]) {
+        const lm = await rlx.loadLm("models/shakespeare.gguf", { device, exact: true });
+        const text = await lm.generate("ROMEO:", { maxTokens: 12 }).text(),
+          { backend } = lm.device;
+        await lm.close();
+        found[device] = { text, backend, live: (await rlx.about({ device })).memory.live };
+      }
+      return found;
+    });
+  },
+
   /* Aborting a load: the call fails, and in the end nothing is left. */
   async cancelLoad() {
     const page = await openPage();

@@ -151,6 +151,10 @@ def text_streams_and_stops():
 @test
 def text_on_webgpu():
     webgpu()
+    told = drive("bothDevices")
+    equal(told["webgpu"]["backend"], "webgpu", "the device")
+    equal(told["webgpu"]["text"], told["cpu"]["text"], "the greedy text on webgpu")
+    equal((told["webgpu"]["live"], told["cpu"]["live"]), (0, 0), "blocks left")
     told = drive("chat", "webgpu")
     check("webgpu" in told["note"] and "webgpu" in told["speed"], f"the device: {told['note']} {told['speed']}")
     equal(told["later"], told["stopped"], "the text's length after Stop")
