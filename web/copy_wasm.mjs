@@ -4,7 +4,10 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
-const modules = { "build/wasm/rlx_web.wasm": "rlx_web.wasm", "build/wasm-relaxed/rlx_web.wasm": "rlx_web_relaxed.wasm" };
+const modules = {
+  "build/wasm/rlx_web.wasm": "rlx_web.wasm",
+  "build/wasm-relaxed/rlx_web.wasm": "rlx_web_relaxed.wasm",
+};
 let n = 0;
 for (const [from, to] of Object.entries(modules)) {
   const source = path.join(root, from);

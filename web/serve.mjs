@@ -11,28 +11,65 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const BUILD = process.env.RLX_WASM_DIR ? path.resolve(process.env.RLX_WASM_DIR) : path.join(ROOT, "build/wasm");
-const CACHE = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache"), "rlx/models"); // of tools/fetch_model
+// Where tools/fetch_model puts models.
+const CACHE = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache"), "rlx/models");
 
 const TYPES = {
-  html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8",
-  json: "application/json; charset=utf-8", webmanifest: "application/manifest+json", svg: "image/svg+xml",
-  png: "image/png", wasm: "application/wasm", ts: "text/plain; charset=utf-8",
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  json: "application/json; charset=utf-8",
+  webmanifest: "application/manifest+json",
+  svg: "image/svg+xml",
+  png: "image/png",
+  wasm: "application/wasm",
+  ts: "text/plain; charset=utf-8",
 };
 
 /* ---- What is served ---- */
 
 const MODELS = [
-  { name: "Shakespeare, 4.5 M parameters", kind: "lm", url: "models/shakespeare.gguf",
-    file: path.join(ROOT, "models/shakespeare/shakespeare.gguf") },
-  { name: "SmolLM2 135M Instruct", kind: "lm", url: "models/smollm2.gguf", fetch: "smollm2",
-    file: path.join(CACHE, "SmolLM2-135M-Instruct.Q4_1.gguf") },
-  { name: "magika", kind: "magika", url: "models/magika.onnx", fetch: "magika", file: path.join(CACHE, "magika/model.onnx") },
-  { name: "magika's labels", kind: "labels", url: "models/magika.json", fetch: "magika",
-    file: path.join(CACHE, "magika/config.min.json") },
-  { name: "PP-OCRv4, finding text", kind: "ocr-find", url: "models/ocr_find.onnx", fetch: "ppocr",
-    file: path.join(CACHE, "ppocr/ch_PP-OCRv4_det_infer.onnx") },
-  { name: "PP-OCRv4, reading text", kind: "ocr-read", url: "models/ocr_read.onnx", fetch: "ppocr",
-    file: path.join(CACHE, "ppocr/ch_PP-OCRv4_rec_infer.onnx") },
+  {
+    name: "Shakespeare, 4.5 M parameters",
+    kind: "lm",
+    url: "models/shakespeare.gguf",
+    file: path.join(ROOT, "models/shakespeare/shakespeare.gguf"),
+  },
+  {
+    name: "SmolLM2 135M Instruct",
+    kind: "lm",
+    url: "models/smollm2.gguf",
+    fetch: "smollm2",
+    file: path.join(CACHE, "SmolLM2-135M-Instruct.Q4_1.gguf"),
+  },
+  {
+    name: "magika",
+    kind: "magika",
+    url: "models/magika.onnx",
+    fetch: "magika",
+    file: path.join(CACHE, "magika/model.onnx"),
+  },
+  {
+    name: "magika's labels",
+    kind: "labels",
+    url: "models/magika.json",
+    fetch: "magika",
+    file: path.join(CACHE, "magika/config.min.json"),
+  },
+  {
+    name: "PP-OCRv4, finding text",
+    kind: "ocr-find",
+    url: "models/ocr_find.onnx",
+    fetch: "ppocr",
+    file: path.join(CACHE, "ppocr/ch_PP-OCRv4_det_infer.onnx"),
+  },
+  {
+    name: "PP-OCRv4, reading text",
+    kind: "ocr-read",
+    url: "models/ocr_read.onnx",
+    fetch: "ppocr",
+    file: path.join(CACHE, "ppocr/ch_PP-OCRv4_rec_infer.onnx"),
+  },
 ];
 
 /* What the page asks for: models that are here, and how to get those that are not. */
@@ -90,8 +127,11 @@ function sendFile(request, response, file) {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
   if (!stat?.isFile()) return refuse(response, 404, "not here");
   const headers = {
-    ...ALWAYS, "Content-Type": TYPES[path.extname(file).slice(1)] ?? "application/octet-stream", "Accept-Ranges": "bytes",
-    ETag: `"${stat.size.toString(36)}-${Math.round(stat.mtimeMs).toString(36)}"`, "Last-Modified": stat.mtime.toUTCString(),
+    ...ALWAYS,
+    "Content-Type": TYPES[path.extname(file).slice(1)] ?? "application/octet-stream",
+    "Accept-Ranges": "bytes",
+    ETag: `"${stat.size.toString(36)}-${Math.round(stat.mtimeMs).toString(36)}"`,
+    "Last-Modified": stat.mtime.toUTCString(),
   };
   const range = parseRange(request.headers.range, stat.size);
   if (range === undefined) {
@@ -142,7 +182,9 @@ if (!fs.existsSync(path.join(BUILD, "rlx_web.wasm"))) {
 }
 const server = http.createServer(answer);
 server.on("error", (error) => {
-  console.error(`serve: ${error.code === "EADDRINUSE" ? `port ${port} is taken (--port N chooses another)` : error.message}`);
+  console.error(
+    `serve: ${error.code === "EADDRINUSE" ? `port ${port} is taken (--port N chooses another)` : error.message}`,
+  );
   process.exit(1);
 });
 server.listen(port, "127.0.0.1", () => console.log(`http://localhost:${server.address().port}/`));

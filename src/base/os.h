@@ -87,7 +87,8 @@ typedef struct rlx_os_signals {
 } rlx_os_signals;
 bool rlx_os_signals_hold(rlx_os_signals *before);
 void rlx_os_signals_release(const rlx_os_signals *before);
-uint64_t rlx_os_address_space(void); /* bytes that this process may address; UINT64_MAX: no limit */
+uint64_t rlx_os_address_space(void);      /* bytes that this process may address; UINT64_MAX: no limit */
+uint64_t rlx_os_address_space_used(void); /* of those; UINT64_MAX: unknown */
 
 /* ---- files ---- */
 

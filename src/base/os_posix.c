@@ -143,6 +143,8 @@ uint64_t rlx_os_address_space(void) {
   return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : (uint64_t)limit.rlim_cur;
 }
 
+uint64_t rlx_os_address_space_used(void) { return UINT64_MAX; } /* machine.c reads what the kernel reports */
+
 /* ---- files ---- */
 
 char *rlx_os_real_path(const char *path) { return realpath(path, NULL); }

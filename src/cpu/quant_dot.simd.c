@@ -121,27 +121,34 @@ CPU_INLINE vi dot_trits(const uint8_t *b, size_t r, int j, const uint8_t *row, s
 #define ROW (rows[m / vecs])
 #define LANE (r + (size_t)(m % vecs) * VF_LANES)
 
+/* Adds the products of words `from` to `end` of part j. */
+CPU_INLINE void dot_words(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, int j, int from, int end,
+                          const void *const *rows, size_t part, vi *sum) {
+  vs some[Q_SUMS_MAX];
+  Q_SUMS(some[m] = vs_begin(sum[m]))
+  Q_UNROLL
+  for (int i = from; i < end; i++) {
+    vi codes[Q_SUMS_MAX];
+    Q_VECS(codes[m] = q_codes(T, b, LANE, j, i))
+    Q_SUMS(some[m] = vs_dot(q_is_8_bit(T), some[m], codes[m % vecs], row_codes(T, ROW, 32 * part + 4 * (size_t)i)))
+  }
+  Q_SUMS(sum[m] = vs_end(sum[m], some[m]))
+}
+
 /* Sub-block h of part j: integer sums, as f32. */
 CPU_INLINE void dot_sub(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, int j, int h,
                         const void *const *rows, size_t k, size_t part, vf *out) {
   vi sum[Q_SUMS_MAX];
-  const int words = 8 / q_subs(T), run = q_run(T) < words ? q_run(T) : words;
+  const int words = 8 / q_subs(T), run = q_run(T), from = h * words;
   Q_SUMS(sum[m] = q_offset(T) ? row_start(T, ROW, k, part * (size_t)q_subs(T) + (size_t)h) : vi_set(0))
   if (T == RLX_TQ1_0 && tile == 1 && vecs == 1 && !VB_SIGNED) {
     out[0] = vf_of_vi(dot_trits(b, r, j, rows[0], 32 * part, sum[0]));
     return;
   }
-  Q_UNROLL
-  for (int first = h * words; first < (h + 1) * words; first += run) {
-    vs some[Q_SUMS_MAX];
-    Q_SUMS(some[m] = vs_begin(sum[m]))
+  if (run >= words) dot_words(T, tile, vecs, b, r, j, from, from + words, rows, part, sum);
+  else {
     Q_UNROLL
-    for (int i = first; i < first + run; i++) {
-      vi codes[Q_SUMS_MAX];
-      Q_VECS(codes[m] = q_codes(T, b, LANE, j, i))
-      Q_SUMS(some[m] = vs_dot(q_is_8_bit(T), some[m], codes[m % vecs], row_codes(T, ROW, 32 * part + 4 * (size_t)i)))
-    }
-    Q_SUMS(sum[m] = vs_end(sum[m], some[m]))
+    for (int i = from; i < from + words; i += run) dot_words(T, tile, vecs, b, r, j, i, i + run, rows, part, sum);
   }
   Q_SUMS(out[m] = vf_of_vi(sum[m]))
 }
@@ -182,7 +189,7 @@ CPU_INLINE void dot_part(rlx_dtype T, int tile, int vecs, const uint8_t *b, size
 /* Parts of a super-block are unrolled where constant shifts are worth the code size. With several rows that takes long
  * to compile, so only the types that model files use are unrolled. */
 CPU_INLINE bool is_unrolled(rlx_dtype T, int tile) {
-  if (VF_LANES == 4) return false;
+  if (!VB_UNROLLS) return false;
   return tile == 1 || (VF_LANES == 16 && T != RLX_Q8_K && T != RLX_TQ1_0 && T != RLX_TQ2_0);
 }
 

@@ -170,6 +170,7 @@ CPU_INLINE vi vb_lookup(const int8_t *table, int offset, vi nibbles) {
 #endif
 }
 
+#define VB_UNROLLS 0
 #define VB_SIGNED 1
 #define VB_EACH_TILE(X, ...) X(__VA_ARGS__, 1) X(__VA_ARGS__, 4)
 #define VB_VECTORS(tile) ((tile) == 1 ? 4 : 2)

@@ -7,7 +7,10 @@ const [name, address, ...args] = process.argv.slice(2);
 const FLAGS = ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
 const LONG = 900_000;
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: name === "noGpu" ? ["--no-sandbox", "--disable-features=WebGPU", "--disable-gpu"] : FLAGS });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: name === "noGpu" ? ["--no-sandbox", "--disable-features=WebGPU", "--disable-gpu"] : FLAGS,
+});
 const errors = [];
 
 async function openPage(options = {}) {
@@ -23,13 +26,18 @@ async function openPage(options = {}) {
 }
 
 const noteIs = (page, id, pattern) =>
-  page.waitForFunction(([note, text]) => new RegExp(text).test(document.getElementById(note).textContent), [id, pattern]);
+  page.waitForFunction(
+    ([note, text]) => new RegExp(text).test(document.getElementById(note).textContent),
+    [id, pattern],
+  );
 
 async function loadModel(page, device = "cpu") {
   if (device !== "cpu") await page.check(`input[value="${device}"]`);
   await page.click("#model-load");
   await noteIs(page, "model-note", "loaded in|Error");
-  return page.textContent("#model-note");
+  const note = await page.textContent("#model-note");
+  if (note.startsWith("Error")) throw new Error(note);
+  return note;
 }
 
 const cases = {
@@ -47,22 +55,36 @@ const cases = {
       const rlx = await import("./rlx/index.js");
       const text = 'graph { %1 = input "x" : f32[2]\n %2 = relu(%1)\n output "y" = %2 }';
       const error = await rlx.graph(text, { device: "webgpu" }).catch((e) => e);
-      return { note: document.getElementById("device-note").textContent, why: rlx.whyNoWebGpu(),
-        disabled: document.querySelector('input[value="webgpu"]').disabled, status: error.status, message: error.message };
+      return {
+        note: document.getElementById("device-note").textContent,
+        why: rlx.whyNoWebGpu(),
+        disabled: document.querySelector('input[value="webgpu"]').disabled,
+        status: error.status,
+        message: error.message,
+      };
     });
   },
 
   /* patterns: with commas between; none: every op */
   async conform(device, patterns) {
     const page = await openPage();
-    return page.evaluate(async ([where, which]) => {
-      const rlx = await import("./rlx/index.js"), failed = [], sum = { pass: 0, host: 0, unsupported: 0, fail: 0 };
-      for (const pattern of which) {
-        const counts = await rlx.conform({ device: where, pattern, onRow: (r) => r.result === "fail" && failed.push(r) });
-        for (const result in sum) sum[result] += counts[result];
-      }
-      return { counts: sum, failed: failed.slice(0, 20) };
-    }, [device, patterns.split(",")]);
+    return page.evaluate(
+      async ([where, which]) => {
+        const rlx = await import("./rlx/index.js"),
+          failed = [],
+          sum = { pass: 0, host: 0, unsupported: 0, fail: 0 };
+        for (const pattern of which) {
+          const counts = await rlx.conform({
+            device: where,
+            pattern,
+            onRow: (r) => r.result === "fail" && failed.push(r),
+          });
+          for (const result in sum) sum[result] += counts[result];
+        }
+        return { counts: sum, failed: failed.slice(0, 20) };
+      },
+      [device, patterns.split(",")],
+    );
   },
 
   /* The same text as elsewhere, by each way of getting at a file. */
@@ -70,18 +92,22 @@ const cases = {
     const page = await openPage();
     await page.selectOption("#model-choice", "file");
     const texts = {};
-    const generate = () => page.evaluate(async ([where, url]) => {
-      const rlx = await import("./rlx/index.js");
-      const source = url ?? document.getElementById("model-file").files[0];
-      try {
-        const lm = await rlx.loadLm(source, { device: where, exact: true });
-        const text = await lm.generate("ROMEO:", { maxTokens: 40 }).text();
-        await lm.close();
-        return text;
-      } catch (error) {
-        return { status: error.status, message: error.message };
-      }
-    }, [device, generate.url]);
+    const generate = () =>
+      page.evaluate(
+        async ([where, url]) => {
+          const rlx = await import("./rlx/index.js");
+          const source = url ?? document.getElementById("model-file").files[0];
+          try {
+            const lm = await rlx.loadLm(source, { device: where, exact: true });
+            const text = await lm.generate("ROMEO:", { maxTokens: 40 }).text();
+            await lm.close();
+            return text;
+          } catch (error) {
+            return { status: error.status, message: error.message };
+          }
+        },
+        [device, generate.url],
+      );
     await page.setInputFiles("#model-file", file);
     await noteIs(page, "model-note", "loaded in|Error");
     texts.file = await generate();
@@ -104,13 +130,17 @@ const cases = {
 
   /* Text streams into the page, and Stop ends it. */
   async chat(device) {
-    const page = await openPage(), note = await loadModel(page, device);
+    const page = await openPage(),
+      note = await loadModel(page, device);
     await page.fill("#chat-tokens", "4000");
     await page.fill("#chat-text", "ROMEO:\n");
     await page.click("#chat-send");
     const lengths = [];
     for (let i = 0; i < 4; i++) {
-      await page.waitForFunction((n) => document.querySelector("#log .assistant")?.textContent.length > n, lengths[i - 1] ?? 0);
+      await page.waitForFunction(
+        (n) => document.querySelector("#log .assistant")?.textContent.length > n,
+        lengths[i - 1] ?? 0,
+      );
       lengths.push(await page.evaluate(() => document.querySelector("#log .assistant").textContent.length));
     }
     await page.click("#chat-stop");
@@ -121,30 +151,44 @@ const cases = {
     await page.fill("#chat-tokens", "20");
     await page.click("#chat-send");
     await page.waitForFunction(() => /Tokens\/s/.test(document.getElementById("speed").textContent));
-    const plan = await page.evaluate(() => document.querySelector("#plan-picture svg")?.querySelectorAll("rect").length ?? 0);
-    return { note, lengths, stopped: stopped.length, later: later.length, speed: await page.textContent("#speed"), plan, errors };
+    const plan = await page.evaluate(
+      () => document.querySelector("#plan-picture svg")?.querySelectorAll("rect").length ?? 0,
+    );
+    return {
+      note,
+      lengths,
+      stopped: stopped.length,
+      later: later.length,
+      speed: await page.textContent("#speed"),
+      plan,
+      errors,
+    };
   },
 
   async onnx(file) {
     const page = await openPage();
     await page.setInputFiles("#magika-file", file);
     await noteIs(page, "magika-note", " ms on |Error");
-    const kinds = [await page.textContent("#magika-note"), await page.textContent("#magika-result li strong").catch(() => "")];
+    const kinds = [
+      await page.textContent("#magika-note"),
+      await page.textContent("#magika-result li strong").catch(() => ""),
+    ];
     await page.click("#ocr-sample");
     await noteIs(page, "ocr-note", " s on |Error|No text");
     const lines = await page.$$eval("#ocr-result li", (list) => list.map((item) => item.textContent));
     return { kinds, note: await page.textContent("#ocr-note"), lines, errors };
   },
 
-  /* Once loaded, without a network. */
-  async offline() {
+  /* Once loaded, without a network: the server is ended. */
+  async offline(server) {
     const page = await openPage();
     await page.evaluate(() => navigator.serviceWorker.ready);
     await page.reload();
     await page.waitForFunction(() => document.documentElement.dataset.ready && navigator.serviceWorker.controller);
     await loadModel(page);
-    await page.waitForFunction(async () => (await (await caches.open("rlx-models-1")).keys()).length === 1);
-    await page.context().setOffline(true);
+    const kept = () => page.evaluate(async () => (await (await caches.open("rlx-models-1")).keys()).length);
+    while ((await kept()) !== 1) await page.waitForTimeout(50);
+    process.kill(Number(server));
     await page.reload();
     await page.waitForFunction(() => document.documentElement.dataset.ready);
     const note = await loadModel(page);
@@ -156,11 +200,17 @@ const cases = {
 
   /* Names of all controls, contrast of all texts in both schemes, the keyboard, a phone's width. */
   async access() {
-    const page = await openPage(), found = {};
+    const page = await openPage(),
+      found = {};
     await loadModel(page);
-    found.unnamed = await page.evaluate(() => [...document.querySelectorAll("input, select, textarea, button")]
-      .filter((e) => !(e.labels?.length || e.textContent.trim() || e.getAttribute("aria-label"))).map((e) => e.id));
-    found.live = await page.evaluate(() => [...document.querySelectorAll('[role="status"], [role="log"]')].map((e) => e.id));
+    found.unnamed = await page.evaluate(() =>
+      [...document.querySelectorAll("input, select, textarea, button")]
+        .filter((e) => !(e.labels?.length || e.textContent.trim() || e.getAttribute("aria-label")))
+        .map((e) => e.id),
+    );
+    found.live = await page.evaluate(() =>
+      [...document.querySelectorAll('[role="status"], [role="log"]')].map((e) => e.id),
+    );
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
       found[colorScheme] = await page.evaluate(worstContrast);
@@ -174,12 +224,17 @@ const cases = {
     found.reached = reached;
     const phone = await openPage({ viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 });
     await loadModel(phone);
-    found.wider = await phone.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    found.wider = await phone.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
     return { ...found, errors };
   },
 
   async screenshots(folder) {
-    for (const [file, viewport] of [["web-desktop.png", { width: 1280, height: 900 }], ["web-phone.png", { width: 390, height: 844 }]]) {
+    for (const [file, viewport] of [
+      ["web-desktop.png", { width: 1120, height: 860 }],
+      ["web-phone.png", { width: 390, height: 844 }],
+    ]) {
       const page = await openPage({ viewport });
       await loadModel(page);
       await page.fill("#chat-tokens", "60");
@@ -187,7 +242,7 @@ const cases = {
       await page.click("#chat-send");
       await page.waitForFunction(() => /Tokens\/s/.test(document.getElementById("speed").textContent));
       await page.evaluate(() => (document.activeElement.blur(), window.scrollTo(0, 0)));
-      await page.screenshot({ path: `${folder}/${file}`, fullPage: file === "web-desktop.png" });
+      await page.screenshot({ path: `${folder}/${file}` });
     }
     return { errors };
   },
@@ -208,9 +263,18 @@ function worstContrast() {
     return [255, 255, 255];
   };
   let worst = { ratio: 21, text: "" };
-  for (const element of document.querySelectorAll("h1, h2, p, label, legend, button, dt, dd, li, select, textarea, strong")) {
-    if (!element.textContent.trim() || !element.checkVisibility() || element.matches(":disabled") || element.closest("svg")) continue;
-    const a = light(parse(getComputedStyle(element).color)), b = light(behind(element));
+  for (const element of document.querySelectorAll(
+    "h1, h2, p, label, legend, button, dt, dd, li, select, textarea, strong",
+  )) {
+    if (
+      !element.textContent.trim() ||
+      !element.checkVisibility() ||
+      element.matches(":disabled") ||
+      element.closest("svg")
+    )
+      continue;
+    const a = light(parse(getComputedStyle(element).color)),
+      b = light(behind(element));
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (ratio < worst.ratio) worst = { ratio, text: element.textContent.trim().slice(0, 60) };
   }

@@ -33,7 +33,7 @@ def node():
     if int(re.match(r"v(\d+)", version)[1]) < OLDEST_NODE:
         raise Skip(f"node {version}: expected {OLDEST_NODE} or later")
     if not (WASM / "rlx_web.wasm").is_file():
-        raise Skip(f"{WASM}/rlx_web.wasm is not built (tools/wasm_needs, cmake --preset wasm, cmake --build --preset wasm)")
+        raise Skip(f"{WASM}/rlx_web.wasm is not built (tools/wasm_needs; cmake --preset wasm; cmake --build build/wasm)")
     return program
 
 
@@ -84,8 +84,11 @@ class Vices(http.server.BaseHTTPRequestHandler):
         for name, value in {**self.headers_too, **headers}.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body[:len(body) // 2] if cut else body)
+        try:
+            if self.command != "HEAD":
+                self.wfile.write(body[:len(body) // 2] if cut else body)
+        except ConnectionError:
+            pass  # the other side has left
         self.close_connection = True
 
     def do_HEAD(self):

@@ -10,11 +10,14 @@ const getDevice = () => document.querySelector('input[name="device"]:checked').v
 /* Which devices there are, and why one is absent. A GPU made of software is offered, not chosen. */
 async function showDevices() {
   const { devices, absent } = await rlx.devices();
-  const webgpu = devices.find((d) => d.backend === "webgpu"), cpu = devices.find((d) => d.backend === "cpu");
-  const choice = document.querySelector('input[value="webgpu"]'), parts = [];
+  const webgpu = devices.find((d) => d.backend === "webgpu"),
+    cpu = devices.find((d) => d.backend === "cpu");
+  const choice = document.querySelector('input[value="webgpu"]'),
+    parts = [];
   choice.disabled = !webgpu;
   if (webgpu && webgpu.kind !== "software") choice.checked = true;
-  if (webgpu) parts.push(`WebGPU: ${webgpu.name}${webgpu.kind === "software" ? " (software: slower than the CPU)" : ""}`);
+  if (webgpu)
+    parts.push(`WebGPU: ${webgpu.name}${webgpu.kind === "software" ? " (software: slower than the CPU)" : ""}`);
   else parts.push(`No WebGPU: ${absent.find((a) => a.backend === "webgpu")?.why ?? "the reason is not known"}`);
   if (cpu) parts.push(`CPU: WebAssembly, ${cpu.features || "base"}`);
   say("device-note", parts.join(". "));

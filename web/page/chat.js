@@ -14,12 +14,21 @@ let answering = null; // AbortController
 /* ---- Choosing and loading ---- */
 
 function fillChoice(models) {
-  const options = models.filter((m) => m.kind === "lm").map((m) => {
-    const option = new Option(m.url ? `${m.name} (${mebibytes(m.bytes)})` : `${m.name} (missing: ${m.missing})`, m.url ?? "");
-    option.disabled = !m.url;
-    return option;
-  });
-  byId("model-choice").replaceChildren(...options, new Option("a file of mine", "file"), new Option("an address", "url"));
+  const options = models
+    .filter((m) => m.kind === "lm")
+    .map((m) => {
+      const option = new Option(
+        m.url ? `${m.name} (${mebibytes(m.bytes)})` : `${m.name} (missing: ${m.missing})`,
+        m.url ?? "",
+      );
+      option.disabled = !m.url;
+      return option;
+    });
+  byId("model-choice").replaceChildren(
+    ...options,
+    new Option("a file of mine", "file"),
+    new Option("an address", "url"),
+  );
   showChoice();
 }
 
@@ -64,7 +73,11 @@ async function load(source, device) {
     await showModel((performance.now() - begin) / 1000);
     keep(source);
   } catch (error) {
-    say("model-note", error.name === "AbortError" ? "Loading was cancelled." : error.message, error.name !== "AbortError");
+    say(
+      "model-note",
+      error.name === "AbortError" ? "Loading was cancelled." : error.message,
+      error.name !== "AbortError",
+    );
   } finally {
     byId("model-progress").hidden = byId("model-cancel").hidden = true;
     byId("model-load").disabled = false;
@@ -80,13 +93,17 @@ function keep(source) {
 }
 
 async function showModel(seconds) {
-  const { info } = lm, canTalk = !!info.chatTemplate;
+  const { info } = lm,
+    canTalk = !!info.chatTemplate;
   messages = [];
   byId("log").replaceChildren();
   byId("chat-label").textContent = canTalk ? "Message" : "Text to continue (this model has no chat template)";
   byId("chat-text").value = canTalk ? "" : "ROMEO:\n";
-  say("model-note", `${info.name || info.family}: ${(info.parameters / 1e6).toFixed(1)} M parameters, ${info.weights}, loaded in ` +
-    `${seconds.toFixed(1)} s on ${lm.device.name} (${lm.device.backend})`);
+  say(
+    "model-note",
+    `${info.name || info.family}: ${(info.parameters / 1e6).toFixed(1)} M parameters, ${info.weights}, loaded in ` +
+      `${seconds.toFixed(1)} s on ${lm.device.name} (${lm.device.backend})`,
+  );
   setEnabled(!info.isEncoder, false);
   showSpeed(null);
   const picture = new DOMParser().parseFromString(await lm.plan("svg"), "image/svg+xml").documentElement;
@@ -105,19 +122,31 @@ function addMessage(role, text) {
 
 function showSpeed(stats) {
   const { info } = lm;
-  const facts = [["Device", `${lm.device.name} (${lm.device.backend})`], ["Weights", mebibytes(info.weightBytes)],
-    ["Cache", mebibytes(info.stateBytes)], ["Scratch", mebibytes(info.scratchBytes)]];
+  const facts = [
+    ["Device", `${lm.device.name} (${lm.device.backend})`],
+    ["Weights", mebibytes(info.weightBytes)],
+    ["Cache", mebibytes(info.stateBytes)],
+    ["Scratch", mebibytes(info.scratchBytes)],
+  ];
   if (stats) {
     const after = Math.max(0, stats.tokens - 1); // the first token belongs to the prompt's time
-    facts.unshift(["Tokens/s", stats.seconds > 0 ? (after / stats.seconds).toFixed(1) : "–"], ["Tokens", stats.tokens],
-      ["Prompt", `${stats.promptTokens} tokens, ${(stats.promptTokens / stats.promptSeconds).toFixed(0)}/s`], ["Ended", stats.ended]);
+    facts.unshift(
+      ["Tokens/s", stats.seconds > 0 ? (after / stats.seconds).toFixed(1) : "–"],
+      ["Tokens", stats.tokens],
+      ["Prompt", `${stats.promptTokens} tokens, ${(stats.promptTokens / stats.promptSeconds).toFixed(0)}/s`],
+      ["Ended", stats.ended],
+    );
   }
   showFacts(byId("speed"), facts);
 }
 
 async function answer(text) {
-  const canTalk = !!lm.info.chatTemplate, temperature = byId("chat-temperature").value;
-  const options = { maxTokens: Number(byId("chat-tokens").value) || 200, signal: (answering = new AbortController()).signal };
+  const canTalk = !!lm.info.chatTemplate,
+    temperature = byId("chat-temperature").value;
+  const options = {
+    maxTokens: Number(byId("chat-tokens").value) || 200,
+    signal: (answering = new AbortController()).signal,
+  };
   if (temperature !== "") options.temperature = Number(temperature);
   else if (!canTalk) options.temperature = 0.8;
   addMessage("user", text);

@@ -9,7 +9,8 @@ export function say(id, text, isError = false) {
   line.classList.toggle("error", isError);
 }
 
-export const mebibytes = (bytes) => (bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(2)} GiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`);
+export const mebibytes = (bytes) =>
+  bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(2)} GiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
 /* Calls take(file) for a file that is chosen or dropped. */
 export function onFile(input, take) {
@@ -30,13 +31,17 @@ export function onFile(input, take) {
 
 /* A list of facts: name, value. */
 export function showFacts(list, facts) {
-  list.replaceChildren(...facts.map(([name, value]) => {
-    const row = document.createElement("div"), term = document.createElement("dt"), text = document.createElement("dd");
-    term.textContent = name;
-    text.textContent = value;
-    row.append(term, text);
-    return row;
-  }));
+  list.replaceChildren(
+    ...facts.map(([name, value]) => {
+      const row = document.createElement("div"),
+        term = document.createElement("dt"),
+        text = document.createElement("dd");
+      term.textContent = name;
+      text.textContent = value;
+      row.append(term, text);
+      return row;
+    }),
+  );
 }
 
 /* A file that drops beside its place must not replace the page. */

@@ -2,34 +2,56 @@
  *
  * Files of the page come from the network where there is one, so that a change is seen, and from the cache otherwise.
  * A model is kept whole when the page asks for it ("keep"); the library reads parts of it, which are cut out here. */
-const PAGE = "rlx-page-1", MODELS = "rlx-models-1";
+const PAGE = "rlx-page-1",
+  MODELS = "rlx-models-1";
 const FILES = [
-  "./", "style.css", "app.js", "dom.js", "chat.js", "magika.js", "ocr.js", "icon.svg", "page.webmanifest", "models.json", "rlx/index.js",
-  "rlx/worker.js", "rlx/module.js", "rlx/wasi.js", "rlx/files.js", "rlx/gpu.js", "rlx/rlx_web.wasm",
+  "./",
+  "style.css",
+  "app.js",
+  "dom.js",
+  "chat.js",
+  "magika.js",
+  "ocr.js",
+  "icon.svg",
+  "page.webmanifest",
+  "models.json",
+  "rlx/index.js",
+  "rlx/runtime.js",
+  "rlx/worker.js",
+  "rlx/module.js",
+  "rlx/wasi.js",
+  "rlx/files.js",
+  "rlx/gpu.js",
+  "rlx/rlx_web.wasm",
 ];
 const OPTIONAL = ["rlx/rlx_web_relaxed.wasm"];
 
 self.addEventListener("install", (event) => {
-  event.waitUntil((async () => {
-    const cache = await caches.open(PAGE);
-    await cache.addAll(FILES);
-    await Promise.all(OPTIONAL.map((file) => cache.add(file).catch(() => {})));
-    await self.skipWaiting();
-  })());
+  event.waitUntil(
+    (async () => {
+      const cache = await caches.open(PAGE);
+      await cache.addAll(FILES);
+      await Promise.all(OPTIONAL.map((file) => cache.add(file).catch(() => {})));
+      await self.skipWaiting();
+    })(),
+  );
 });
 
 self.addEventListener("activate", (event) => {
-  event.waitUntil((async () => {
-    for (const name of await caches.keys()) if (name !== PAGE && name !== MODELS) await caches.delete(name);
-    await self.clients.claim();
-  })());
+  event.waitUntil(
+    (async () => {
+      for (const name of await caches.keys()) if (name !== PAGE && name !== MODELS) await caches.delete(name);
+      await self.clients.claim();
+    })(),
+  );
 });
 
 /* The part of a kept model that a request asks for. */
 async function cutOut(request, kept) {
   const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.get("range") ?? "");
   if (!match) return kept;
-  const blob = await kept.blob(), begin = Number(match[1]);
+  const blob = await kept.blob(),
+    begin = Number(match[1]);
   const end = Math.min(blob.size, match[2] ? Number(match[2]) + 1 : blob.size);
   const headers = new Headers(kept.headers);
   if (begin >= end) return new Response(null, { status: 416, headers: { "Content-Range": `bytes */${blob.size}` } });
@@ -57,13 +79,19 @@ async function answer(request) {
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;
-  if (request.method === "GET" && new URL(request.url).origin === self.location.origin) event.respondWith(answer(request));
+  if (request.method === "GET" && new URL(request.url).origin === self.location.origin)
+    event.respondWith(answer(request));
 });
 
 self.addEventListener("message", (event) => {
   const { keep } = event.data ?? {};
-  if (keep) event.waitUntil((async () => {
-    const cache = await caches.open(MODELS);
-    if (!(await cache.match(keep))) await cache.add(keep);
-  })().catch(() => {})); // no room, or no network: the model is simply not kept
+  if (keep)
+    event.waitUntil(
+      (async () => {
+        const cache = await caches.open(MODELS);
+        if (await cache.match(keep)) return;
+        const response = await fetch(keep, { cache: "no-store" }); // parts of it may be in the browser's own cache
+        if (response.status === 200) await cache.put(keep, response);
+      })().catch((error) => console.warn(`${keep} is not kept: ${error.message}`)),
+    ); // no room, or no network
 });

@@ -1,7 +1,7 @@
-/* Sources of bytes for virtual files (wasi.js): a URL, a File, memory, the origin's private file system, a path in Node.
+/* Sources of bytes for virtual files (wasi.js): a URL, a File, memory, the origin's private file system, in Node a path.
  *
  * A source answers synchronously, because C reads with pread: workers have synchronous forms of everything. Nothing is
- * held whole in memory. A URL is read by range requests, in pieces of 4 MiB, the most recent of which are kept; a reader
+ * held whole in memory. A URL is read by range requests, in pieces of 4 MiB, the latest of which are kept; a reader
  * that moves forward gets several pieces per request. A server that has no ranges sends the file as a whole, which then
  * goes to the private file system (in Node to a temporary file), and is read from there.
  *
@@ -16,7 +16,8 @@ const AHEAD_PIECES = 4; // per request of a reader that moves forward
 const TRIES = 3;
 const HELD_IN_MEMORY = 64 << 20; // of a server without ranges, where there is no private file system
 
-export const isNode = typeof process === "object" && !!process.versions?.node && typeof WorkerGlobalScope === "undefined";
+export const isNode =
+  typeof process === "object" && !!process.versions?.node && typeof WorkerGlobalScope === "undefined";
 
 /* An error with the status that the library uses for it. */
 export class SourceError extends Error {
@@ -53,7 +54,8 @@ class Pieces {
       this.pieces.delete(index);
     } else {
       const ahead = index === this.last + 1 ? AHEAD_PIECES : 1;
-      const begin = index * PIECE, end = Math.min(this.size, begin + ahead * PIECE);
+      const begin = index * PIECE,
+        end = Math.min(this.size, begin + ahead * PIECE);
       const bytes = this.fetch(begin, end);
       for (let at = PIECE, i = index + 1; at < bytes.length; at += PIECE, i++)
         this.#keep(i, bytes.subarray(at, at + PIECE));
@@ -66,7 +68,9 @@ class Pieces {
 
   read(offset, target) {
     if (offset >= this.size) return 0;
-    const index = Math.floor(offset / PIECE), piece = this.#piece(index), at = offset - index * PIECE;
+    const index = Math.floor(offset / PIECE),
+      piece = this.#piece(index),
+      at = offset - index * PIECE;
     const n = Math.min(target.length, piece.length - at);
     target.set(piece.subarray(at, at + n));
     return n;
@@ -167,7 +171,8 @@ async function pathSource(path) {
 
 /* The files of a folder in Node, by name, as specs. */
 export async function folderSpecs(path) {
-  const fs = await import("node:fs"), { join } = await import("node:path");
+  const fs = await import("node:fs"),
+    { join } = await import("node:path");
   const specs = {};
   for (const entry of fs.readdirSync(path, { withFileTypes: true }))
     if (entry.isFile() || entry.isSymbolicLink()) specs[entry.name] = { path: join(path, entry.name) };
@@ -192,8 +197,10 @@ function checkPart(file, begin, end, { status, header, bytes }) {
   if ((range && range.total !== file.size) || (file.version && versionOf(header) && versionOf(header) !== file.version))
     throw new SourceError("io", `${file.url}: changed on the server while it was being read`);
   if (bytes.length !== end - begin || (range && range.begin !== begin)) {
-    throw passing(`${file.url}: the connection ended: expected bytes ${begin} to ${end - 1}, got ${bytes.length} of ` +
-      `${end - begin}`);
+    throw passing(
+      `${file.url}: the connection ended: expected bytes ${begin} to ${end - 1}, got ${bytes.length} of ` +
+        `${end - begin}`,
+    );
   }
   return bytes;
 }
@@ -225,7 +232,9 @@ function browserFetcher(file) {
       request.send();
       const header = (name) => request.getResponseHeader(name);
       return checkPart(file, begin, end, {
-        status: request.status, header, bytes: new Uint8Array(request.response ?? new ArrayBuffer(0)),
+        status: request.status,
+        header,
+        bytes: new Uint8Array(request.response ?? new ArrayBuffer(0)),
       });
     });
 }
@@ -233,9 +242,11 @@ function browserFetcher(file) {
 /* In Node: a helper thread fetches (fetcher.js), this one waits. */
 async function nodeFetcher(file) {
   const { Worker, receiveMessageOnPort, MessageChannel } = await import("node:worker_threads");
-  const { port1, port2 } = new MessageChannel(), signal = new Int32Array(new SharedArrayBuffer(4));
+  const { port1, port2 } = new MessageChannel(),
+    signal = new Int32Array(new SharedArrayBuffer(4));
   const helper = new Worker(new URL("./fetcher.js", import.meta.url), {
-    workerData: { port: port2, signal }, transferList: [port2],
+    workerData: { port: port2, signal },
+    transferList: [port2],
   });
   helper.unref();
   port1.unref();
@@ -245,7 +256,8 @@ async function nodeFetcher(file) {
       port1.postMessage({ url: file.url, begin, end });
       Atomics.wait(signal, 0, 0);
       const { message } = receiveMessageOnPort(port1);
-      if (message.error) throw passing(`${file.url}: ${message.isCut ? "the connection ended" : "no connection"}: ${message.error}`);
+      if (message.error)
+        throw passing(`${file.url}: ${message.isCut ? "the connection ended" : "no connection"}: ${message.error}`);
       return checkPart(file, begin, end, { ...message, header: (name) => message.headers[name] ?? null });
     });
   return { fetch, close: () => port1.postMessage(null) };
@@ -267,14 +279,21 @@ async function askSize(url, signal) {
   const response = await fetch(url, { method: "HEAD", signal });
   const size = Number(response.headers.get("content-length"));
   if (!response.ok || !size)
-    throw new SourceError("io", `${url}: the server does not tell the file's size (Access-Control-Expose-Headers: Content-Range)`);
+    throw new SourceError(
+      "io",
+      `${url}: the server does not tell the file's size (Access-Control-Expose-Headers: Content-Range)`,
+    );
   return size;
 }
 
 async function rangeSource(url, response, signal) {
   const header = (name) => response.headers.get(name);
   const range = contentRange(header("content-range"));
-  const file = { url: response.url || url, size: range?.total ?? (await askSize(url, signal)), version: versionOf(header) };
+  const file = {
+    url: response.url || url,
+    size: range?.total ?? (await askSize(url, signal)),
+    version: versionOf(header),
+  };
   let first;
   try {
     first = new Uint8Array(await response.arrayBuffer());
@@ -284,7 +303,8 @@ async function rangeSource(url, response, signal) {
   if (first?.length !== Math.min(PIECE, file.size)) first = null; // asked for again when it is read
   const mtime = Date.parse(header("last-modified") ?? "") || 0;
   if (!isNode) return new Pieces(file.size, mtime, browserFetcher(file), first);
-  const fetcher = await nodeFetcher(file), source = new Pieces(file.size, mtime, fetcher.fetch, first);
+  const fetcher = await nodeFetcher(file),
+    source = new Pieces(file.size, mtime, fetcher.fetch, first);
   source.close = () => {
     source.pieces.clear();
     fetcher.close();
@@ -301,8 +321,10 @@ async function openStore(url, total) {
     return await opfsStore();
   } catch {
     if (total && total <= HELD_IN_MEMORY) return memoryStore();
-    throw new SourceError("unsupported", `${url}: the server has no range requests, and this browser offers no private ` +
-      "file system to download to");
+    throw new SourceError(
+      "unsupported",
+      `${url}: the server has no range requests, and this browser offers no private ` + "file system to download to",
+    );
   }
 }
 
@@ -320,8 +342,10 @@ function memoryStore() {
 async function opfsStore() {
   const root = await navigator.storage.getDirectory();
   const folder = await root.getDirectoryHandle("rlx-downloads", { create: true });
-  const name = crypto.randomUUID(), handle = await folder.getFileHandle(name, { create: true });
-  const access = await handle.createSyncAccessHandle(), remove = () => folder.removeEntry(name).catch(() => {});
+  const name = crypto.randomUUID(),
+    handle = await folder.getFileHandle(name, { create: true });
+  const access = await handle.createSyncAccessHandle(),
+    remove = () => folder.removeEntry(name).catch(() => {});
   let at = 0;
   return {
     write(bytes) {
@@ -339,14 +363,17 @@ async function opfsStore() {
 }
 
 async function nodeStore() {
-  const fs = await import("node:fs"), os = await import("node:os"), path = await import("node:path");
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "rlx-")), file = path.join(folder, "download");
+  const fs = await import("node:fs"),
+    os = await import("node:os"),
+    path = await import("node:path");
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "rlx-")),
+    file = path.join(folder, "download");
   const fd = fs.openSync(file, "w+");
   fs.rmSync(folder, { recursive: true }); // the descriptor keeps the bytes; where it cannot, the folder stays behind
   let size = 0;
   return {
     write(bytes) {
-      for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at);
+      for (let at = 0; at < bytes.length;) at += fs.writeSync(fd, bytes, at);
       size += bytes.length;
     },
     async finish() {
@@ -363,7 +390,7 @@ async function downloadSource(url, response, { onDownload, signal }) {
   const store = await openStore(url, total);
   let done = 0;
   try {
-    for (const reader = response.body.getReader(); ; ) {
+    for (const reader = response.body.getReader(); ;) {
       const { value, done: isOver } = await reader.read();
       if (isOver) break;
       store.write(value);
@@ -375,8 +402,11 @@ async function downloadSource(url, response, { onDownload, signal }) {
   } catch (error) {
     store.discard();
     if (signal?.aborted || error instanceof SourceError) throw error;
-    throw new SourceError("io", `${url}: the connection ended after ${done}${total ? ` of ${total}` : ""} bytes: ` +
-      `${error.cause?.message ?? error.message}`);
+    throw new SourceError(
+      "io",
+      `${url}: the connection ended after ${done}${total ? ` of ${total}` : ""} bytes: ` +
+        `${error.cause?.message ?? error.message}`,
+    );
   }
 }
 
@@ -393,8 +423,7 @@ async function urlSource(url, options) {
 
 export async function openSource(spec, options = {}) {
   if (spec.url !== undefined) return urlSource(spec.url, options);
-  if (spec.blob !== undefined)
-    return isNode ? bytesSource(await spec.blob.arrayBuffer()) : blobSource(spec.blob);
+  if (spec.blob !== undefined) return isNode ? bytesSource(await spec.blob.arrayBuffer()) : blobSource(spec.blob);
   if (spec.bytes !== undefined) return bytesSource(spec.bytes);
   if (spec.opfs !== undefined) return opfsSource(spec.opfs);
   if (spec.handle !== undefined) return handleSource(spec.handle);

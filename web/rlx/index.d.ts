@@ -1,7 +1,7 @@
 /** Language models, ONNX models and graphs on the page's own machine. See docs/web.md. */
 
 export type Status =
-  | "invalid" | "no memory" | "not found" | "unsupported" | "io" | "busy" | "cancelled" | "device lost" | "over a limit";
+  "invalid" | "no memory" | "not found" | "unsupported" | "io" | "busy" | "cancelled" | "device lost" | "over a limit";
 
 /** What the library reported: its status and its message. */
 export class RlxError extends Error {
@@ -9,7 +9,7 @@ export class RlxError extends Error {
   constructor(status: Status, message: string);
 }
 
-/** A URL (relative to the page), "opfs:PATH" of the origin's private file system, a File, bytes; in Node also a path. */
+/** A URL (relative to the page), "opfs:PATH" of the origin's private file system, a File, bytes; in Node a path. */
 export type Source = string | URL | Blob | ArrayBuffer | ArrayBufferView | FileSystemFileHandle;
 /** One source, or several by file name: a Hugging Face folder, an ONNX model with external data. */
 export type Files = Source | Record<string, Source>;
@@ -163,8 +163,23 @@ export function loadLm(source: Files, options?: LmOptions): Promise<Lm>;
 /* ---- ONNX models, graphs ---- */
 
 export type Data =
-  | Float32Array | Float64Array | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array
-  | Uint32Array | BigInt64Array | BigUint64Array | number[] | bigint[] | boolean[] | number | bigint | boolean;
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array
+  | number[]
+  | bigint[]
+  | boolean[]
+  | number
+  | bigint
+  | boolean;
 export interface Tensor {
   data: Data;
   /** Default: one axis. */
@@ -211,11 +226,13 @@ export interface ConformRow {
   error: number;
 }
 /** Every case of every op (or of those that match `pattern`) on a device, against the reference. */
-export function conform(options?: WorkerOptions & {
-  pattern?: string;
-  onRow?: (row: ConformRow) => void;
-  signal?: AbortSignal;
-}): Promise<{ pass: number; host: number; unsupported: number; fail: number }>;
+export function conform(
+  options?: WorkerOptions & {
+    pattern?: string;
+    onRow?: (row: ConformRow) => void;
+    signal?: AbortSignal;
+  },
+): Promise<{ pass: number; host: number; unsupported: number; fail: number }>;
 export function about(options?: WorkerOptions): Promise<{
   version: string;
   wasm: string;

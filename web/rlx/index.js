@@ -4,199 +4,23 @@
  *   const lm = await rlx.loadLm("model.gguf");
  *   for await (const text of lm.chat([{ role: "user", content: "Hello!" }])) console.log(text);
  *
- * Everything runs in a worker (worker.js), so the page never waits. A worker starts with the first load and is shared by
- * all that is loaded for the same kind of device; `rlx.shutdown()` ends them. Errors are RlxError, with the library's
- * status and message; an AbortSignal makes a call fail with the signal's reason. */
+ * Everything runs in a worker (runtime.js, worker.js), so the page never waits; `rlx.shutdown()` ends the workers.
+ * Errors are RlxError, with the library's status and message; an AbortSignal makes a call fail with the signal's
+ * reason. */
+import {
+  RlxError,
+  absolute,
+  chooseDevice,
+  findRuntime,
+  hasScheme,
+  isNode,
+  runtimeFor,
+  whyNoWebGpu,
+} from "./runtime.js";
 
-const isNode = typeof process === "object" && !!process.versions?.node && typeof window === "undefined";
-
-export class RlxError extends Error {
-  /* status: "invalid", "no memory", "not found", "unsupported", "io", "busy", "cancelled", "device lost", "over a limit" */
-  constructor(status, message) {
-    super(message);
-    this.name = "RlxError";
-    this.status = status;
-  }
-}
-
-/* ---- Devices ---- */
-
-/* Why WebGPU cannot be used here; null if it can. */
-export function whyNoWebGpu() {
-  if (!globalThis.navigator?.gpu)
-    return isNode ? "Node has no WebGPU" : "this browser has no WebGPU (navigator.gpu), or the page is not served securely";
-  if (typeof WebAssembly.Suspending !== "function" || typeof WebAssembly.promising !== "function")
-    return "this browser has no JavaScript Promise Integration (WebAssembly.Suspending), with which a module waits for a GPU";
-  return null;
-}
-
-/* "auto": with a GPU if there is one. The name that the library gets, and whether the worker needs a GPU. */
-function chooseDevice(device = "auto") {
-  const why = whyNoWebGpu();
-  if (device === "auto") return { name: why ? "cpu" : "", gpu: !why };
-  const gpu = device.startsWith("webgpu");
-  if (gpu && why) throw new RlxError("unsupported", why);
-  return { name: device, gpu };
-}
-
-/* ---- Workers ---- */
-
-const CANCEL_SLOTS = 64;
-
-class Runtime {
-  #pending = new Map();
-  #nextId = 1;
-
-  constructor({ wasmUrl, gpu }) {
-    const shared = typeof SharedArrayBuffer === "function" && (isNode || globalThis.crossOriginIsolated === true);
-    this.flags = shared ? new Int32Array(new SharedArrayBuffer(4 * CANCEL_SLOTS)) : null;
-    this.isDead = false;
-    this.onLog = null;
-    this.ready = this.#start(wasmUrl, gpu);
-    this.ready.catch(() => {}); // reported by the first call
-  }
-
-  async #start(wasmUrl, gpu) {
-    const url = new URL("./worker.js", import.meta.url);
-    if (isNode) {
-      const { Worker } = await import("node:worker_threads");
-      this.worker = new Worker(url);
-      this.worker.on("message", (message) => this.#receive(message));
-      this.worker.on("error", (error) => this.#end(error.message));
-      this.worker.on("exit", () => this.#end("the worker has ended"));
-      this.worker.unref(); // an idle worker does not keep the process
-    } else {
-      this.worker = new Worker(url, { type: "module", name: "rlx" });
-      this.worker.onmessage = (event) => this.#receive(event.data);
-      this.worker.onerror = (event) => this.#end(event.message || "the worker cannot be loaded");
-    }
-    return new Promise((resolve, reject) => {
-      this.started = { resolve, reject };
-      this.#keep(1);
-      this.worker.postMessage({ type: "start", wasmUrl, gpu, cancelFlags: this.flags });
-    });
-  }
-
-  #calls = 0;
-
-  /* Node's process lives on while a call is pending. */
-  #keep(change) {
-    this.#calls += change;
-    if (isNode && this.#calls > 0) this.worker.ref();
-    else if (isNode) this.worker.unref();
-  }
-
-  #end(reason) {
-    const error = new RlxError("device lost", reason);
-    this.isDead = true;
-    this.started?.reject(error);
-    for (const { reject } of this.#pending.values()) reject(error);
-    this.#pending.clear();
-  }
-
-  #receive(message) {
-    if (message.type === "ready") {
-      this.#keep(-1);
-      this.started.resolve(message.value);
-    } else if (message.type === "failed") {
-      this.#keep(-1);
-      this.isDead = true;
-      this.started.reject(new RlxError(message.error.status, message.error.message));
-    } else if (message.type === "event" && message.event === "log") {
-      this.onLog?.(message.level, message.text);
-    } else {
-      this.#settle(message);
-    }
-  }
-
-  #settle(message) {
-    const call = this.#pending.get(message.id);
-    if (!call) return; // abandoned
-    if (message.type === "event") return call.onEvent?.(message);
-    if (message.isDead) this.isDead = true;
-    this.#pending.delete(message.id);
-    this.#keep(-1);
-    if (message.type === "result") call.resolve(message.value);
-    else call.reject(new RlxError(message.error.status, message.error.message));
-  }
-
-  /* Starts an operation of the worker: { promise, cancel() }. */
-  start(op, args, { onEvent, transfer = [] } = {}) {
-    const id = this.#nextId++;
-    const promise = new Promise((resolve, reject) => this.#pending.set(id, { resolve, reject, onEvent }));
-    const send = async () => {
-      try {
-        await this.ready;
-        if (!this.#pending.has(id)) return;
-        this.#keep(1);
-        this.worker.postMessage({ type: "call", id, op, args }, transfer);
-      } catch (error) {
-        this.#pending.get(id)?.reject(error);
-        this.#pending.delete(id);
-      }
-    };
-    send();
-    const cancel = () => {
-      if (!this.#pending.has(id)) return;
-      if (this.flags) Atomics.store(this.flags, id % CANCEL_SLOTS, id);
-      this.worker?.postMessage({ type: "cancel", id });
-    };
-    return { promise, cancel };
-  }
-
-  /* The same with an AbortSignal. `undo` gets the value of a call that was aborted too late. */
-  async call(op, args, { signal, undo, ...how } = {}) {
-    signal?.throwIfAborted();
-    const { promise, cancel } = this.start(op, args, how);
-    if (!signal) return promise;
-    let onAbort;
-    const aborted = new Promise((_, reject) => {
-      onAbort = () => {
-        cancel();
-        reject(signal.reason);
-      };
-      signal.addEventListener("abort", onAbort);
-    });
-    promise.then((value) => signal.aborted && undo?.(value), () => {});
-    try {
-      return await Promise.race([promise, aborted]);
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
-  }
-
-  end() {
-    this.isDead = true;
-    return this.worker?.terminate();
-  }
-}
-
-const runtimes = new Map();
-
-function runtimeFor(gpu, wasmUrl) {
-  const url = String(wasmUrl === undefined ? new URL("./", import.meta.url) : absolute(wasmUrl));
-  const key = `${gpu} ${url}`;
-  if (!runtimes.has(key) || runtimes.get(key).isDead) runtimes.set(key, new Runtime({ wasmUrl: url, gpu }));
-  return runtimes.get(key);
-}
-
-/* Ends all workers. What was loaded is closed; a later load starts a new one. */
-export async function shutdown() {
-  const all = [...runtimes.values()];
-  runtimes.clear();
-  await Promise.all(all.map((r) => r.end()));
-}
+export { RlxError, shutdown, whyNoWebGpu } from "./runtime.js";
 
 /* ---- Sources ---- */
-
-const hasScheme = (text) => /^[a-z][a-z0-9+.-]+:/i.test(text);
-
-/* A URL of the page, or in Node of the working folder. */
-function absolute(text) {
-  if (hasScheme(String(text))) return String(text);
-  const base = isNode ? `file://${encodeURI(process.cwd())}/` : globalThis.location.href;
-  return new URL(String(text), base).href;
-}
 
 const lastName = (path) => decodeURIComponent(path.split(/[?#]/)[0].split("/").filter(Boolean).pop() ?? "") || "model";
 
@@ -214,10 +38,13 @@ function toSpec(source) {
     const url = absolute(text);
     return { spec: { url }, name: lastName(new URL(url).pathname) };
   }
-  if (typeof Blob === "function" && source instanceof Blob) return { spec: { blob: source }, name: source.name ?? "model" };
+  if (typeof Blob === "function" && source instanceof Blob)
+    return { spec: { blob: source }, name: source.name ?? "model" };
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
-    const bytes = source instanceof ArrayBuffer ? new Uint8Array(source)
-      : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+    const bytes =
+      source instanceof ArrayBuffer
+        ? new Uint8Array(source)
+        : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
     return { spec: { bytes }, name: "model" };
   }
   if (typeof source?.getFile === "function") return { spec: { handle: source }, name: source.name };
@@ -229,7 +56,10 @@ function toFiles(source, main) {
   const one = toSpec(source);
   if (one) return { files: { [one.name]: one.spec }, main: one.name };
   if (!source || typeof source !== "object")
-    throw new RlxError("invalid", `expected a URL, a File, an ArrayBuffer, or an object of these by name, got ${source}`);
+    throw new RlxError(
+      "invalid",
+      `expected a URL, a File, an ArrayBuffer, or an object of these by name, got ${source}`,
+    );
   const files = {};
   for (const [name, part] of Object.entries(source)) {
     const found = toSpec(part);
@@ -251,32 +81,26 @@ function progressEvents(onProgress) {
 
 const count = (value, name) => {
   if (value === undefined) return 0;
-  if (!(Number.isFinite(value) && value >= 0 && value < 2 ** 53)) throw new RlxError("invalid", `${name}: expected a number, got ${value}`);
+  if (!(Number.isFinite(value) && value >= 0 && value < 2 ** 53))
+    throw new RlxError("invalid", `${name}: expected a number, got ${value}`);
   return value;
 };
-
-/* The worker for a device, and the device's name in it. Where any will do and that of the GPU does not start: the CPU. */
-async function findRuntime({ device = "auto", wasmUrl }) {
-  const { name, gpu } = chooseDevice(device), runtime = runtimeFor(gpu, wasmUrl);
-  if (!gpu || device !== "auto") return { name, runtime };
-  try {
-    await runtime.ready;
-    return { name, runtime };
-  } catch {
-    return { name: "cpu", runtime: runtimeFor(false, wasmUrl) };
-  }
-}
 
 async function open(ops, source, options, extra, make) {
   options.signal?.throwIfAborted();
   const { name, runtime } = await findRuntime(options);
   const args = {
-    files: toFiles(source, options.main), device: name, threads: count(options.threads, "threads"),
-    memory: count(options.memoryLimit, "memoryLimit"), ...extra,
+    files: toFiles(source, options.main),
+    device: name,
+    threads: count(options.threads, "threads"),
+    memory: count(options.memoryLimit, "memoryLimit"),
+    ...extra,
   };
   const undo = ({ handle }) => runtime.start(ops.close, { handle });
   const opened = await runtime.call(ops.open, args, {
-    signal: options.signal, undo, onEvent: progressEvents(options.onProgress),
+    signal: options.signal,
+    undo,
+    onEvent: progressEvents(options.onProgress),
   });
   return make(runtime, opened);
 }
@@ -350,6 +174,8 @@ class Generation {
   constructor(runtime, args, signal) {
     this.stats = null;
     this.settings = args.settings;
+    this.cancel = () => {};
+    this.ended = Promise.resolve();
     if (signal?.aborted) {
       this.#finish(signal.reason);
       return;
@@ -361,11 +187,14 @@ class Generation {
     };
     this.cancel = cancel;
     signal?.addEventListener("abort", onAbort);
-    promise
-      .then((stats) => {
-        this.stats = stats;
-        this.#finish(null);
-      }, (error) => this.#finish(error))
+    this.ended = promise
+      .then(
+        (stats) => {
+          this.stats = stats;
+          this.#finish(null);
+        },
+        (error) => this.#finish(error),
+      )
       .finally(() => signal?.removeEventListener("abort", onAbort));
   }
 
@@ -396,7 +225,7 @@ class Generation {
     return {
       next: () => this.#next(),
       return: async () => {
-        this.cancel?.();
+        this.cancel();
         return { value: undefined, done: true };
       },
     };
@@ -410,6 +239,21 @@ class Generation {
 }
 
 class Lm extends Loaded {
+  #running = new Set();
+
+  #generate(args, signal) {
+    const generation = new Generation(this.runtime, args, signal);
+    this.#running.add(generation);
+    generation.ended.finally(() => this.#running.delete(generation));
+    return generation;
+  }
+
+  /* Stops what is being generated, and frees the model. */
+  async close() {
+    for (const generation of this.#running) generation.cancel();
+    await super.close();
+  }
+
   /* The next turn of a conversation: all its messages, as { role, content }. */
   chat(messages, options = {}) {
     const list = Array.from(messages, ({ role, content }) => ({ role: String(role), content: String(content) }));
@@ -417,7 +261,7 @@ class Lm extends Loaded {
     settings.shift = options.shift ?? true;
     settings.specialParse = !!options.parseSpecial;
     const args = { handle: this.handle, messages: list, template: options.template ?? "", settings };
-    return new Generation(this.runtime, args, options.signal);
+    return this.#generate(args, options.signal);
   }
 
   /* Continues a text. Without settings it takes the likeliest token each time. */
@@ -426,7 +270,7 @@ class Lm extends Loaded {
     settings.shift = !!options.shift;
     settings.specialText = options.parseSpecial === false;
     const args = { handle: this.handle, prompt: String(prompt), goesOn: !!options.continue, settings };
-    return new Generation(this.runtime, args, options.signal);
+    return this.#generate(args, options.signal);
   }
 
   /* The embedding of a text by an encoder: a Float32Array of unit length. */
@@ -448,8 +292,11 @@ class Lm extends Loaded {
 /* Loads a language model: a GGUF or safetensors file, or the files of a Hugging Face folder by name. */
 export async function loadLm(source, options = {}) {
   const extra = {
-    context: count(options.context, "context"), chunk: count(options.chunk, "chunk"), dryRun: !!options.dryRun,
-    exact: !!options.exact, cacheF32: options.cache === "f32",
+    context: count(options.context, "context"),
+    chunk: count(options.chunk, "chunk"),
+    dryRun: !!options.dryRun,
+    exact: !!options.exact,
+    cacheF32: options.cache === "f32",
   };
   return open(LM, source, options, extra, (runtime, opened) => new Lm(runtime, opened, LM));
 }
@@ -457,20 +304,41 @@ export async function loadLm(source, options = {}) {
 /* ---- Tensors ---- */
 
 const ARRAYS = {
-  f32: Float32Array, f64: Float64Array, i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array,
-  i32: Int32Array, u32: Uint32Array, i64: BigInt64Array, u64: BigUint64Array, bool: Uint8Array,
-  f16: globalThis.Float16Array ?? Uint16Array, bf16: Uint16Array, c64: Float32Array, f8e4m3: Uint8Array, f8e5m2: Uint8Array,
+  f32: Float32Array,
+  f64: Float64Array,
+  i8: Int8Array,
+  u8: Uint8Array,
+  i16: Int16Array,
+  u16: Uint16Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  i64: BigInt64Array,
+  u64: BigUint64Array,
+  bool: Uint8Array,
+  f16: globalThis.Float16Array ?? Uint16Array,
+  bf16: Uint16Array,
+  c64: Float32Array,
+  f8e4m3: Uint8Array,
+  f8e5m2: Uint8Array,
 };
 const DTYPES = new Map([
-  [Float32Array, "f32"], [Float64Array, "f64"], [Int8Array, "i8"], [Uint8Array, "u8"], [Uint8ClampedArray, "u8"],
-  [Int16Array, "i16"], [Uint16Array, "u16"], [Int32Array, "i32"], [Uint32Array, "u32"], [BigInt64Array, "i64"],
+  [Float32Array, "f32"],
+  [Float64Array, "f64"],
+  [Int8Array, "i8"],
+  [Uint8Array, "u8"],
+  [Uint8ClampedArray, "u8"],
+  [Int16Array, "i16"],
+  [Uint16Array, "u16"],
+  [Int32Array, "i32"],
+  [Uint32Array, "u32"],
+  [BigInt64Array, "i64"],
   [BigUint64Array, "u64"],
 ]);
 if (globalThis.Float16Array) DTYPES.set(globalThis.Float16Array, "f16");
 
 /* A tensor as a caller writes it: { data, shape, dtype }; plain arrays take the type that the model declares. */
 function toTensor(name, value, declared) {
-  let { data, shape, dtype } = ArrayBuffer.isView(value) || Array.isArray(value) ? { data: value } : value ?? {};
+  let { data, shape, dtype } = ArrayBuffer.isView(value) || Array.isArray(value) ? { data: value } : (value ?? {});
   if (typeof data === "number" || typeof data === "bigint" || typeof data === "boolean") {
     data = [data];
     shape ??= [];
@@ -528,7 +396,9 @@ export async function loadOnnx(source, options = {}) {
 export async function graph(text, options = {}) {
   const { name, runtime } = await findRuntime(options);
   const args = {
-    text: String(text), device: name, threads: count(options.threads, "threads"),
+    text: String(text),
+    device: name,
+    threads: count(options.threads, "threads"),
     memory: count(options.memoryLimit, "memoryLimit"),
   };
   return new Runnable(runtime, await runtime.call("graphOpen", args, { signal: options.signal }), GRAPH);

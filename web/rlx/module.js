@@ -1,7 +1,7 @@
 /* The WebAssembly module: which variant this engine can run, its imports, and calls into it.
  *
- * The build makes rlx_web.wasm (128-bit vectors, which every engine has) and variants for engines that can do more. They
- * are tried from the fastest that the engine validates; one that is not there or does not compile is passed over.
+ * The build makes rlx_web.wasm (128-bit vectors, which every engine has) and variants for engines that can do more.
+ * They are tried from the fastest that the engine validates; one that is not there or does not compile is passed over.
  *
  * Calls: one at a time. With a GPU an export may suspend (JavaScript Promise Integration) while C waits; a second call
  * would run on the same stack in memory, so it waits its turn here. */
@@ -11,15 +11,24 @@ import { Wasi } from "./wasi.js";
 /* ---- What the engine can do ---- */
 
 const HEADER = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
-const V128 = 0x7b, I32_CONST = 0x41, SIMD = 0xfd, SPLAT = 0x0f, END = 0x0b;
+const V128 = 0x7b,
+  I32_CONST = 0x41,
+  SIMD = 0xfd,
+  SPLAT = 0x0f,
+  END = 0x0b;
 const section = (id, ...bytes) => [id, bytes.length, ...bytes];
 
 /* A module of one function without parameters and this body, whose result is a vector. */
 function hasInstruction(...code) {
   const body = [0, ...code, END]; // no locals
-  return WebAssembly.validate(new Uint8Array([
-    ...HEADER, ...section(1, 1, 0x60, 0, 1, V128), ...section(3, 1, 0), ...section(10, 1, body.length, ...body),
-  ]));
+  return WebAssembly.validate(
+    new Uint8Array([
+      ...HEADER,
+      ...section(1, 1, 0x60, 0, 1, V128),
+      ...section(3, 1, 0),
+      ...section(10, 1, body.length, ...body),
+    ]),
+  );
 }
 
 const ONES = [I32_CONST, 1, SIMD, SPLAT]; // i8x16.splat
@@ -55,7 +64,8 @@ async function fetchBytes(url) {
 
 /* wasmUrl: a .wasm file, or a folder with the variants, which ends with a slash. */
 export async function compile(wasmUrl) {
-  const features = engineFeatures(), reasons = [];
+  const features = engineFeatures(),
+    reasons = [];
   if (!features.simd) throw new Error("this engine has no WebAssembly SIMD; every browser since 2023 has it");
   const urls = wasmUrl.endsWith("/") ? variants(features).map((name) => wasmUrl + name) : [wasmUrl];
   for (const url of urls) {
@@ -76,7 +86,8 @@ function absentGpu(module) {
 
 /* ---- An instance ---- */
 
-const encoder = new TextEncoder(), decoder = new TextDecoder();
+const encoder = new TextEncoder(),
+  decoder = new TextDecoder();
 
 export class Instance {
   #turn = Promise.resolve();
@@ -145,7 +156,8 @@ export class Instance {
 
   /* NUL-terminated. */
   text(at) {
-    const all = new Uint8Array(this.exports.memory.buffer), from = at >>> 0;
+    const all = new Uint8Array(this.exports.memory.buffer),
+      from = at >>> 0;
     let end = all.indexOf(0, from);
     if (end < 0) end = all.length;
     return decoder.decode(all.slice(from, end));

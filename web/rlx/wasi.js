@@ -15,8 +15,23 @@ export class WasiExit extends Error {
 }
 
 export const errno = {
-  SUCCESS: 0, ACCES: 2, AGAIN: 6, BADF: 8, EXIST: 20, FAULT: 21, INVAL: 28, IO: 29, ISDIR: 31, MFILE: 33, NOENT: 44,
-  NOSYS: 52, NOTDIR: 54, NOTSUP: 58, ROFS: 69, SPIPE: 70, NOTCAPABLE: 76,
+  SUCCESS: 0,
+  ACCES: 2,
+  AGAIN: 6,
+  BADF: 8,
+  EXIST: 20,
+  FAULT: 21,
+  INVAL: 28,
+  IO: 29,
+  ISDIR: 31,
+  MFILE: 33,
+  NOENT: 44,
+  NOSYS: 52,
+  NOTDIR: 54,
+  NOTSUP: 58,
+  ROFS: 69,
+  SPIPE: 70,
+  NOTCAPABLE: 76,
 };
 
 const FILETYPE = { character: 2, folder: 3, file: 4 };
@@ -153,7 +168,8 @@ export class Wasi {
   }
 
   #buffers(at, n) {
-    const view = this.#view(), list = [];
+    const view = this.#view(),
+      list = [];
     for (let i = 0; i < n; i++)
       list.push(this.#bytes(view.getUint32((at >>> 0) + 8 * i, true), view.getUint32((at >>> 0) + 8 * i + 4, true)));
     return list;
@@ -183,7 +199,8 @@ export class Wasi {
   }
 
   #writeStat(node, at) {
-    const view = this.#view(), start = at >>> 0;
+    const view = this.#view(),
+      start = at >>> 0;
     const time = BigInt(Math.round((node.source?.mtime ?? 0) * 1e6));
     this.#bytes(at, 64).fill(0);
     view.setBigUint64(start, 1n, true);
@@ -209,7 +226,11 @@ export class Wasi {
   #writeSizes(list, count, bytes) {
     const view = this.#view();
     view.setUint32(count >>> 0, list.length, true);
-    view.setUint32(bytes >>> 0, list.reduce((sum, text) => sum + text.length, 0), true);
+    view.setUint32(
+      bytes >>> 0,
+      list.reduce((sum, text) => sum + text.length, 0),
+      true,
+    );
     return errno.SUCCESS;
   }
 
@@ -236,11 +257,14 @@ export class Wasi {
     const d = this.#descriptor(fd);
     if (!d) return errno.BADF;
     if (!d.node.folder) return errno.NOTDIR;
-    const encoder = new TextEncoder(), target = this.#bytes(at, room);
+    const encoder = new TextEncoder(),
+      target = this.#bytes(at, room);
     const entries = [[".", d.node], ["..", d.node], ...d.node.folder];
     let used = 0;
     for (let i = Number(cookie); i < entries.length && used < target.length; i++) {
-      const [name, node] = entries[i], letters = encoder.encode(name), entry = new Uint8Array(24 + letters.length);
+      const [name, node] = entries[i],
+        letters = encoder.encode(name),
+        entry = new Uint8Array(24 + letters.length);
       const view = new DataView(entry.buffer);
       view.setBigUint64(0, BigInt(i + 1), true);
       view.setBigUint64(8, BigInt(node.inode), true);
@@ -257,13 +281,16 @@ export class Wasi {
 
   /* Subscriptions to a clock sleep until the first is due; those to a file are ready at once. */
   #poll(subscriptions, events, n, out) {
-    const view = this.#view(), due = [];
+    const view = this.#view(),
+      due = [];
     if (n === 0) return errno.INVAL;
     for (let i = 0; i < n; i++) {
-      const at = (subscriptions >>> 0) + 48 * i, kind = view.getUint8(at + 8);
+      const at = (subscriptions >>> 0) + 48 * i,
+        kind = view.getUint8(at + 8);
       let wait = 0;
       if (kind === 0) {
-        const timeout = Number(view.getBigUint64(at + 24, true)) / 1e6, isAbsolute = view.getUint16(at + 40, true) & 1;
+        const timeout = Number(view.getBigUint64(at + 24, true)) / 1e6,
+          isAbsolute = view.getUint16(at + 40, true) & 1;
         wait = isAbsolute ? timeout - this.#now(view.getUint32(at + 16, true)) / 1e6 : timeout;
       }
       due.push({ wait: Math.max(0, wait), kind, user: view.getBigUint64(at, true) });
@@ -373,7 +400,9 @@ export class Wasi {
       fd_datasync: () => errno.SUCCESS,
       fd_sync: () => errno.SUCCESS,
       fd_fdstat_get: (fd, out) => {
-        const d = this.#descriptor(fd), view = this.#view(), at = out >>> 0;
+        const d = this.#descriptor(fd),
+          view = this.#view(),
+          at = out >>> 0;
         if (!d && fd >= FIRST_DESCRIPTOR) return errno.BADF;
         this.#bytes(at, 24).fill(0);
         view.setUint8(at, !d ? FILETYPE.character : d.node.folder ? FILETYPE.folder : FILETYPE.file);

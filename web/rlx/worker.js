@@ -80,7 +80,8 @@ async function start({ wasmUrl, gpu, cancelFlags }) {
   let gpuModule = null;
   if (gpu) {
     gpuModule = await import("./gpu.js");
-    if (!gpuModule.hasGpu()) throw new Failure({ status: "not found", message: "WebGPU is not available in workers of this browser" });
+    if (!gpuModule.hasGpu())
+      throw new Failure({ status: "not found", message: "WebGPU is not available in workers of this browser" });
   }
   const { module, url } = await compile(wasmUrl);
   const onLine = (text) => post({ type: "event", id: 0, event: "log", level: 2, text });
@@ -92,7 +93,9 @@ async function start({ wasmUrl, gpu, cancelFlags }) {
 
 /* Mounts one file, or several by name; returns { path, folder, sources }. */
 async function mount(id, { files, main }) {
-  const abort = new AbortController(), folder = `files/${nextFolder++}`, sources = [];
+  const abort = new AbortController(),
+    folder = `files/${nextFolder++}`,
+    sources = [];
   aborts.set(id, abort);
   if (isCancelled(id)) abort.abort();
   const onDownload = (done, total) => post({ type: "event", id, event: "progress", stage: "download", done, total });
@@ -122,7 +125,8 @@ async function expand({ files, main }) {
   const path = files[main]?.path;
   if (isNode && path !== undefined) {
     const fs = await import("node:fs");
-    if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()) return { files: await folderSpecs(path), main: "" };
+    if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory())
+      return { files: await folderSpecs(path), main: "" };
   }
   return { files, main };
 }
@@ -185,13 +189,16 @@ async function openFiles(id, kind, files, open, describeName) {
 
 /* Calls fn with the address of a list of these tensors: { name, dtype, shape, bytes }. */
 async function withTensors(tensors, fn) {
-  const list = need(wasm.now("rlx_web_tensors_create")), held = [];
+  const list = need(wasm.now("rlx_web_tensors_create")),
+    held = [];
   try {
     for (const { name, dtype, shape, bytes } of tensors) {
-      const data = wasm.put(bytes), sizes = wasm.put(new Uint8Array(Float64Array.from(shape).buffer));
+      const data = wasm.put(bytes),
+        sizes = wasm.put(new Uint8Array(Float64Array.from(shape).buffer));
       held.push(data, sizes);
       await wasm.withTexts([name, dtype], (n, d) =>
-        check(wasm.now("rlx_web_tensors_add", list, n, d, sizes, shape.length, data, bytes.length)));
+        check(wasm.now("rlx_web_tensors_add", list, n, d, sizes, shape.length, data, bytes.length)),
+      );
     }
     return await fn(list);
   } finally {
@@ -212,7 +219,10 @@ function takeOutputs(json) {
 async function run(id, kind, name, { handle, tensors }) {
   const object = get(handle, kind);
   const outputs = await exclusively(object, () =>
-    withTensors(tensors, async (list) => takeOutputs(wasm.takeText(need(await wasm.call(name, object.address, list, id))))));
+    withTensors(tensors, async (list) =>
+      takeOutputs(wasm.takeText(need(await wasm.call(name, object.address, list, id)))),
+    ),
+  );
   return { value: outputs, transfer: outputs.map((o) => o.buffer) };
 }
 
@@ -230,25 +240,37 @@ const takeMessages = isNode
       const { port1, port2 } = new MessageChannel();
       const waiting = [];
       port1.onmessage = () => waiting.shift()();
-      return () => new Promise((resolve) => {
-        waiting.push(resolve);
-        port2.postMessage(0);
-      });
+      return () =>
+        new Promise((resolve) => {
+          waiting.push(resolve);
+          port2.postMessage(0);
+        });
     })();
 
 function begin(lm, o) {
   let bits = 0;
   for (const [name, bit] of Object.entries(FLAG)) if (o[name]) bits |= bit;
-  wasm.now("rlx_web_lm_begin", lm, o.maxTokens, o.temperature, o.topK, o.topP, o.minP, o.repetitionPenalty,
-    o.penaltyTokens, o.seed, bits);
+  wasm.now(
+    "rlx_web_lm_begin",
+    lm,
+    o.maxTokens,
+    o.temperature,
+    o.topK,
+    o.topP,
+    o.minP,
+    o.repetitionPenalty,
+    o.penaltyTokens,
+    o.seed,
+    bits,
+  );
 }
 
 async function startText(lm, id, { messages, prompt, template, goesOn, settings }) {
   begin(lm, settings);
-  for (const stop of settings.stops)
-    await wasm.withTexts([stop], (at) => check(wasm.now("rlx_web_lm_stop", lm, at)));
+  for (const stop of settings.stops) await wasm.withTexts([stop], (at) => check(wasm.now("rlx_web_lm_stop", lm, at)));
   if (!messages) {
-    const bytes = new TextEncoder().encode(prompt), at = wasm.put(bytes);
+    const bytes = new TextEncoder().encode(prompt),
+      at = wasm.put(bytes);
     try {
       return check(await wasm.call("rlx_web_lm_start_text", lm, at, bytes.length, goesOn ? 1 : 0, id));
     } finally {
@@ -263,9 +285,10 @@ async function startText(lm, id, { messages, prompt, template, goesOn, settings 
 async function generate(id, args) {
   const object = get(args.handle, "model");
   return exclusively(object, async () => {
-    const lm = object.address, tokens = args.settings.ahead || (wasm.gpu ? STEP_TOKENS_GPU : STEP_TOKENS_CPU);
+    const lm = object.address,
+      tokens = args.settings.ahead || (wasm.gpu ? STEP_TOKENS_GPU : STEP_TOKENS_CPU);
     await startText(lm, id, args);
-    for (let more = 1; more > 0 && !isCancelled(id); ) {
+    for (let more = 1; more > 0 && !isCancelled(id);) {
       more = await wasm.call("rlx_web_lm_step", lm, tokens, LOOP_MILLISECONDS);
       if (more < 0) throw new Failure(wasm.failure());
       await takeMessages();
@@ -277,17 +300,23 @@ async function generate(id, args) {
 
 /* ---- Operations ---- */
 
-const REPORT = { plan: 0, dispatch: 1, profile: 2, trace: 3 }, FORMAT = { text: 0, json: 1, svg: 2 };
+const REPORT = { plan: 0, dispatch: 1, profile: 2, trace: 3 },
+  FORMAT = { text: 0, json: 1, svg: 2 };
 
-const report = (kind, name) => async (id, { handle, what, format }) => {
-  const object = get(handle, kind);
-  return exclusively(object, async () =>
-    wasm.takeText(need(await wasm.call(name, object.address, REPORT[what] ?? -1, FORMAT[format] ?? -1))));
-};
+const report =
+  (kind, name) =>
+  async (id, { handle, what, format }) => {
+    const object = get(handle, kind);
+    return exclusively(object, async () =>
+      wasm.takeText(need(await wasm.call(name, object.address, REPORT[what] ?? -1, FORMAT[format] ?? -1))),
+    );
+  };
 
 /* Calls an export that takes a text and writes a count: fn(text address, bytes, address of the count). */
 async function withText(text, fn) {
-  const bytes = new TextEncoder().encode(text), at = wasm.put(bytes), count = wasm.alloc(4);
+  const bytes = new TextEncoder().encode(text),
+    at = wasm.put(bytes),
+    count = wasm.alloc(4);
   try {
     const result = need(await fn(at, bytes.length, count));
     return { result, n: new DataView(wasm.exports.memory.buffer).getUint32(count, true) };
@@ -307,23 +336,35 @@ const operations = {
     requireExport("rlx_web_lm_open", "language models");
     let bits = 0;
     for (const [name, bit] of Object.entries(OPEN_FLAG)) if (how[name]) bits |= bit;
-    return openFiles(id, "model", files, (path) => wasm.withTexts([device], (d) =>
-      wasm.call("rlx_web_lm_open", path, d, context, chunk, threads, memory, bits, id)), "rlx_web_lm_info");
+    return openFiles(
+      id,
+      "model",
+      files,
+      (path) =>
+        wasm.withTexts([device], (d) =>
+          wasm.call("rlx_web_lm_open", path, d, context, chunk, threads, memory, bits, id),
+        ),
+      "rlx_web_lm_info",
+    );
   },
   lmGenerate: generate,
   async lmEncode(id, { handle, text, flags: bits }) {
     const object = get(handle, "model");
     const { result, n } = await withText(text, (at, bytes, count) =>
-      wasm.call("rlx_web_lm_encode", object.address, at, bytes, bits, count));
+      wasm.call("rlx_web_lm_encode", object.address, at, bytes, bits, count),
+    );
     const ids = new Int32Array(wasm.bytes(result, 4 * n).slice().buffer);
     wasm.free(result);
     return ids;
   },
   async lmDecode(id, { handle, ids, special }) {
-    const object = get(handle, "model"), at = wasm.put(new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength));
+    const object = get(handle, "model"),
+      at = wasm.put(new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength));
     const count = wasm.alloc(4);
     try {
-      return wasm.takeText(need(await wasm.call("rlx_web_lm_decode", object.address, at, ids.length, special ? 1 : 0, count)));
+      return wasm.takeText(
+        need(await wasm.call("rlx_web_lm_decode", object.address, at, ids.length, special ? 1 : 0, count)),
+      );
     } finally {
       if (!wasm.dead) [at, count].forEach((p) => wasm.free(p));
     }
@@ -332,7 +373,8 @@ const operations = {
     const object = get(handle, "model");
     return exclusively(object, async () => {
       const { result, n } = await withText(text, (at, bytes, count) =>
-        wasm.call("rlx_web_lm_embed", object.address, at, bytes, count, id));
+        wasm.call("rlx_web_lm_embed", object.address, at, bytes, count, id),
+      );
       const values = new Float32Array(wasm.bytes(result, 4 * n).slice().buffer);
       wasm.free(result);
       return values;
@@ -342,17 +384,24 @@ const operations = {
   lmClose: (id, { handle }) => close(get(handle, "model"), handle, "rlx_web_lm_close"),
 
   onnxOpen: (id, { files, device, threads, memory }) =>
-    openFiles(id, "ONNX model", files, (path) => wasm.withTexts([device], (d) =>
-      wasm.call("rlx_web_onnx_open", path, d, threads, memory, id)), "rlx_web_onnx_info"),
+    openFiles(
+      id,
+      "ONNX model",
+      files,
+      (path) => wasm.withTexts([device], (d) => wasm.call("rlx_web_onnx_open", path, d, threads, memory, id)),
+      "rlx_web_onnx_info",
+    ),
   onnxRun: (id, args) => run(id, "ONNX model", "rlx_web_onnx_run", args),
   onnxReport: report("ONNX model", "rlx_web_onnx_report"),
   onnxClose: (id, { handle }) => close(get(handle, "ONNX model"), handle, "rlx_web_onnx_close"),
 
   async graphOpen(id, { text, device, threads, memory }) {
-    const bytes = new TextEncoder().encode(text), at = wasm.put(bytes);
+    const bytes = new TextEncoder().encode(text),
+      at = wasm.put(bytes);
     try {
-      const address = need(await wasm.withTexts([device], (d) =>
-        wasm.call("rlx_web_graph_open", at, bytes.length, d, threads, memory)));
+      const address = need(
+        await wasm.withTexts([device], (d) => wasm.call("rlx_web_graph_open", at, bytes.length, d, threads, memory)),
+      );
       return { handle: register("graph", { address }), info: await info("rlx_web_graph_info", address) };
     } finally {
       if (!wasm.dead) wasm.free(at);
