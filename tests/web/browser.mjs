@@ -128,6 +128,23 @@ const cases = {
     return texts;
   },
 
+  /* Aborting a load: the call fails, and in the end nothing is left. */
+  async cancelLoad() {
+    const page = await openPage();
+    return page.evaluate(async () => {
+      const rlx = await import("./rlx/index.js"),
+        abort = new AbortController(),
+        device = "cpu";
+      const outcome = await rlx
+        .loadLm("models/shakespeare.gguf", { device, signal: abort.signal, onProgress: () => abort.abort() })
+        .catch((error) => error.name);
+      const lm = await rlx.loadLm("models/shakespeare.gguf", { device });
+      const text = await lm.generate("ROMEO:", { maxTokens: 10 }).text();
+      await lm.close();
+      return { outcome, text, live: (await rlx.about({ device })).memory.live, isolated: crossOriginIsolated };
+    });
+  },
+
   /* Text streams into the page, and Stop ends it. */
   async chat(device) {
     const page = await openPage(),

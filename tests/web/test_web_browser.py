@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 
-from web import ROOT, SECONDS, SHAKESPEARE, WASM, Server, Vices, fetch_model, js, node
+from web import ROOT, SECONDS, SHAKESPEARE, WASM, Server, Vices, fetch_model, js, node, skip_all_without
 from cli import Skip, check, equal, main, test
 
 PACKAGES = ROOT / "build/tools/npm"
@@ -33,6 +33,9 @@ def tools():
     if not (PACKAGES / "node_modules/playwright-core").is_dir():
         raise Skip("playwright-core is not installed (tools/setup test, which needs npm)")
     return {"CHROMIUM": chromium, "PLAYWRIGHT": str(PACKAGES)}
+
+
+skip_all_without(node, tools)
 
 
 class Page:
@@ -119,6 +122,20 @@ def every_source_gives_the_same_text():
         for way, status in {"cut": "io", "cutwhole": "io", "missing": "not found"}.items():
             equal(told[f"{base}/{way}/model"].get("status"), status, f"{way}: {told[f'{base}/{way}/model']}")
     equal(told["left"], [], "downloads that were left behind")
+    del Vices.headers_too["Access-Control-Expose-Headers"]  # the size must then be asked for
+    with Server(model=SHAKESPEARE) as base:
+        told = drive("sources", "cpu", SHAKESPEARE, f"{base}/good/model")
+        equal(told[f"{base}/good/model"], expected["text"], "the text from a server that hides its headers")
+
+
+@test
+def a_load_is_stopped():
+    for page in [[], ["--plain"]]:
+        told = drive("cancelLoad", page=page)
+        equal(told["isolated"], not page, "isolated")
+        equal(told["outcome"], "AbortError", f"{page}: an aborted load")
+        check(told["text"], f"{page}: the worker works afterwards")
+        equal(told["live"], 0, f"{page}: blocks left")
 
 
 @test

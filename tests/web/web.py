@@ -37,6 +37,16 @@ def node():
     return program
 
 
+def skip_all_without(*needs):
+    """Ends the script, as skipped, if one of these has a reason to skip."""
+    try:
+        for need in needs:
+            need()
+    except Skip as skip:
+        print(f"SKIP all: {skip}\n0 passed, 0 failed, 1 skipped")
+        raise SystemExit(0)
+
+
 def js(case, *args, **how):
     """Runs a case of cases.mjs and returns the JSON that it prints."""
     command = [node(), str(ROOT / "tests/web/cases.mjs"), case, f"{WASM}/", *map(str, args)]

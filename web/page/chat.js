@@ -154,6 +154,7 @@ async function answer(text) {
   if (canTalk) messages.push({ role: "user", content: text });
   const generation = canTalk ? lm.chat(messages, options) : lm.generate(text, options);
   setEnabled(true, true);
+  byId("log").setAttribute("aria-busy", "true"); // read out when it is complete, not piece by piece
   try {
     for await (const piece of generation) {
       line.textContent += piece;
@@ -166,6 +167,7 @@ async function answer(text) {
   } finally {
     if (canTalk) messages.push({ role: "assistant", content: line.textContent });
     answering = null;
+    byId("log").removeAttribute("aria-busy");
     setEnabled(true, false);
     byId("chat-text").focus();
   }

@@ -96,7 +96,7 @@ async function open(ops, source, options, extra, make) {
     memory: count(options.memoryLimit, "memoryLimit"),
     ...extra,
   };
-  const undo = ({ handle }) => runtime.start(ops.close, { handle });
+  const undo = ({ handle }) => runtime.start(ops.close, { handle }).promise.catch(() => {});
   const opened = await runtime.call(ops.open, args, {
     signal: options.signal,
     undo,
