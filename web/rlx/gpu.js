@@ -364,11 +364,17 @@ export function gpuImports(getInstance) {
     };
   }
 
-  /** Suspends only where a promise is returned. */
+  /**
+   * Suspends only where a promise is returned. Where nothing is under way, the page's own events still get their turn:
+   * the loss of a device is one.
+   */
   function processEvents() {
     const run = () => { while (settled.length) settled.shift()(); };
-    if (settled.length || !pending) return run();
-    return new Promise(resolve => { wake = resolve; }).then(run);
+    if (settled.length) return run();
+    return new Promise(resolve => {
+      wake = resolve;
+      if (!pending) setTimeout(resolve);
+    }).then(run);
   }
 
   const imports = {wgpuInstanceProcessEvents: hasGpu() ? new WebAssembly.Suspending(processEvents) : processEvents};
