@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CLANG_FORMAT ?= clang-format
 build := build/release
 
-.PHONY: help demo chat check test soak bench docs format install clean build setup
+.PHONY: help demo chat web check test soak bench docs format install clean build setup
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,13 @@ check: ## the quick part of `make test`, for every day: layers, and the tests th
 test: ## everything that is checked before a change is accepted; last line: N passed, N failed, N skipped
 	@tools/setup test
 	@python3 tools/test -j $(JOBS)
+
+web: ## rlx.js and the demo page: build WebAssembly, serve the page on this machine, print its address
+	@tools/setup web
+	@tools/wasm_needs >/dev/null
+	@for v in wasm wasm-relaxed; do \
+	  echo "building $$v" && cmake --preset $$v >/dev/null && cmake --build build/$$v -j $(JOBS) --target rlx_web || exit 1; done
+	@node web/serve.mjs
 
 soak: ## long campaigns: tests with RLX_SOAK=1 and each fuzz target for a while (SECONDS_EACH=60); BUDGET=600: fuzzing alone, in pieces that add up
 	@tools/setup test

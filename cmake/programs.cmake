@@ -5,45 +5,62 @@
 # those lines up.
 
 # The emulated GPU (src/emu) runs every GPU kernel on the host, for tests alone: it is in the library that tests link,
-# never in the one that is installed.
-file(GLOB emulator_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/*.c)
-list(FILTER emulator_sources EXCLUDE REGEX "/src/emu/(dispatch|fiber)\\.c$")
-set(dispatch_sources ${PROJECT_SOURCE_DIR}/src/emu/dispatch.c ${PROJECT_SOURCE_DIR}/src/emu/fiber.c)
-file(GLOB emulated_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/gen/*.c)
-# Kernels are written in the rules of four languages at once; some of C's warnings are not among them.
-set_source_files_properties(${emulated_sources} PROPERTIES COMPILE_OPTIONS
-  "-Wno-conversion;-Wno-shadow;-Wno-unused-variable;-Wno-unused-but-set-variable;-Wno-type-limits;-Wno-parentheses\
+# never in the one that is installed. WebAssembly cannot switch stacks, as it needs: there is none there.
+set(emulator_objects)
+if(system STREQUAL wasm)
+  set(emulator_objects $<TARGET_OBJECTS:rlx_registry>)
+else()
+  file(GLOB emulator_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/*.c)
+  list(FILTER emulator_sources EXCLUDE REGEX "/src/emu/(dispatch|fiber)\\.c$")
+  set(dispatch_sources ${PROJECT_SOURCE_DIR}/src/emu/dispatch.c ${PROJECT_SOURCE_DIR}/src/emu/fiber.c)
+  file(GLOB emulated_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/gen/*.c)
+  # Kernels are written in the rules of four languages at once; some of C's warnings are not among them.
+  set_source_files_properties(${emulated_sources} PROPERTIES COMPILE_OPTIONS
+    "-Wno-conversion;-Wno-shadow;-Wno-unused-variable;-Wno-unused-but-set-variable;-Wno-type-limits;-Wno-parentheses\
 ;-Wno-unknown-pragmas")
-# The kernels and what runs them, which the fake CUDA driver below has as well.
-add_library(rlx_emulated OBJECT ${dispatch_sources} ${emulated_sources})
-target_include_directories(rlx_emulated PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(rlx_emulated PRIVATE rlx_flags Threads::Threads)
-set_target_properties(rlx_emulated PROPERTIES POSITION_INDEPENDENT_CODE ON)
-add_library(rlx_emulator OBJECT ${emulator_sources})
-if(NOT kernel_targets) # the library has no GPU backend, and so no lowerings
-  target_sources(rlx_emulator PRIVATE ${gpu_sources})
+  # The kernels and what runs them, which the fake CUDA driver below has as well.
+  add_library(rlx_emulated OBJECT ${dispatch_sources} ${emulated_sources})
+  target_include_directories(rlx_emulated PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(rlx_emulated PRIVATE rlx_flags Threads::Threads)
+  set_target_properties(rlx_emulated PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  add_library(rlx_emulator OBJECT ${emulator_sources})
+  if(NOT kernel_targets) # the library has no GPU backend, and so no lowerings
+    target_sources(rlx_emulator PRIVATE ${gpu_sources})
+  endif()
+  if(NOT has_vulkan AND NOT RLX_CUDA) # tests look at SPIR-V all the same
+    kernel_column(spirv column)
+    target_sources(rlx_emulator PRIVATE ${column})
+  endif()
+  target_include_directories(rlx_emulator PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_compile_definitions(rlx_emulator PRIVATE RLX_EMU)
+  target_link_libraries(rlx_emulator PRIVATE rlx_flags Threads::Threads)
+  add_registry(rlx_registry_with_emulator)
+  target_compile_definitions(rlx_registry_with_emulator PRIVATE RLX_EMU)
+  set(emulator_objects $<TARGET_OBJECTS:rlx_registry_with_emulator> $<TARGET_OBJECTS:rlx_emulator>
+    $<TARGET_OBJECTS:rlx_emulated>)
 endif()
-if(NOT has_vulkan AND NOT RLX_CUDA) # tests look at SPIR-V all the same
-  kernel_column(spirv column)
-  target_sources(rlx_emulator PRIVATE ${column})
-endif()
-target_include_directories(rlx_emulator PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-target_compile_definitions(rlx_emulator PRIVATE RLX_EMU)
-target_link_libraries(rlx_emulator PRIVATE rlx_flags Threads::Threads)
-add_registry(rlx_registry_with_emulator)
-target_compile_definitions(rlx_registry_with_emulator PRIVATE RLX_EMU)
 
-add_library(rlx_inside STATIC $<TARGET_OBJECTS:rlx_objects> $<TARGET_OBJECTS:rlx_registry_with_emulator>
-  $<TARGET_OBJECTS:rlx_emulator> $<TARGET_OBJECTS:rlx_emulated> ${simd_objects})
+add_library(rlx_inside STATIC $<TARGET_OBJECTS:rlx_objects> ${emulator_objects} ${simd_objects})
 set_target_properties(rlx_inside PROPERTIES LINKER_LANGUAGE C)
 target_link_libraries(rlx_inside PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} ${lm_libraries} rlx_flags)
 
 # The command with the emulated GPU: `build/release/tools/rlx_emu conform --device emu`.
-if(TARGET rlx_cli)
+if(TARGET rlx_cli AND NOT system STREQUAL wasm)
   add_executable(rlx_emu $<TARGET_OBJECTS:rlx_cli>)
   set_target_properties(rlx_emu PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
   target_link_libraries(rlx_emu PRIVATE rlx_inside rlx_flags m)
 endif()
+
+# Whether a file cannot be for WebAssembly: it uses threads, processes, signals, libraries found at run time, or devices
+# that are not there.
+function(uses_more_than_wasm source out)
+  set(found)
+  if(system STREQUAL wasm)
+    file(STRINGS ${source} found LIMIT_COUNT 1 REGEX
+      "<(pthread|sys/wait|sys/resource|sys/mman|dlfcn|signal|ucontext|sys/un)\\.h>|__int128|\"(base/thread|emu/|vulkan/|cuda/|gpu/spirv|gpu_check|fake_device|cuda_fake|spirv_)")
+  endif()
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
 
 # one_each(FOLDER PATTERN OUT): an executable FOLDER/<file name> for every file that matches; their targets in OUT.
 function(one_each folder pattern out)
@@ -54,6 +71,10 @@ function(one_each folder pattern out)
   endif()
   set(targets)
   foreach(source IN LISTS sources)
+    uses_more_than_wasm(${source} is_left_out)
+    if(is_left_out)
+      continue()
+    endif()
     get_filename_component(name ${source} NAME_WE)
     set(target ${folder}_${name})
     add_executable(${target} ${source})
@@ -65,12 +86,19 @@ function(one_each folder pattern out)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
+# Sizes in tests fit 32 bits without a cast that says so.
+add_library(rlx_small_sizes INTERFACE)
+target_compile_options(rlx_small_sizes INTERFACE -Wno-shorten-64-to-32)
+
 # Gives a target the inside of the library.
 function(look_inside target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/tests/support)
   target_compile_definitions(${target} PRIVATE RLX_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/golden")
   target_link_libraries(${target} PRIVATE rlx_inside m Threads::Threads)
+  if(system STREQUAL wasm)
+    target_link_libraries(${target} PRIVATE rlx_small_sizes)
+  endif()
 endfunction()
 
 set(fake_cuda_folder ${PROJECT_BINARY_DIR}/tests/fake_cuda)
@@ -78,6 +106,14 @@ file(GLOB shared_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*
 if(NOT lm_libraries)
   list(FILTER shared_sources EXCLUDE REGEX "/lm_[^/]*$")
 endif()
+set(kept)
+foreach(source IN LISTS shared_sources)
+  uses_more_than_wasm(${source} is_left_out)
+  if(NOT is_left_out)
+    list(APPEND kept ${source})
+  endif()
+endforeach()
+set(shared_sources ${kept})
 if(shared_sources)
   add_library(rlx_tests_shared STATIC ${shared_sources})
   target_link_libraries(rlx_tests_shared PRIVATE rlx_flags)
@@ -86,9 +122,14 @@ if(shared_sources)
 endif()
 
 one_each(tests "*/test_*.c" tests)
-one_each(bench "*.c" benches)
-one_each(tools "*.c" tool_programs)
-one_each(examples "*.c" examples)
+set(benches)
+set(tool_programs)
+set(examples)
+if(NOT system STREQUAL wasm)
+  one_each(bench "*.c" benches)
+  one_each(tools "*.c" tool_programs)
+  one_each(examples "*.c" examples)
+endif()
 
 set(fuzzers)
 if(RLX_FUZZ)
@@ -123,7 +164,7 @@ endif()
 
 # CUDA's driver, compiler and cuBLASLt on the host (tests/support/cuda_fake.h): a library with their names, in a folder that
 # tests put before all others. It stays loaded, as NVIDIA's does.
-if(UNIX AND NOT APPLE)
+if(UNIX AND NOT APPLE AND NOT system STREQUAL wasm)
   file(GLOB fake_cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cuda/fake/*.c)
   add_library(fake_cuda MODULE ${fake_cuda_sources} $<TARGET_OBJECTS:rlx_emulated>
     ${PROJECT_SOURCE_DIR}/src/gpu/gen/table.c ${PROJECT_SOURCE_DIR}/src/base/half.c

@@ -13,14 +13,18 @@ string(REPLACE clang llvm-ranlib ranlib ${RLX_WASM_CC})
 set(CMAKE_AR ${ar})
 set(CMAKE_RANLIB ${ranlib})
 set(CMAKE_EXECUTABLE_SUFFIX_C .wasm) # CMAKE_EXECUTABLE_SUFFIX is set again by CMake
-set(CMAKE_C_FLAGS_INIT
-  "-msimd128 -mbulk-memory -mnontrapping-fptoint -msign-ext -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID")
+set(CMAKE_C_FLAGS_INIT "-msimd128 -mbulk-memory -mnontrapping-fptoint -msign-ext")
+foreach(part IN ITEMS signal getpid process-clocks) # what WASI lacks and its C library imitates
+  string(TOUPPER ${part} name)
+  string(REPLACE - _ name ${name})
+  string(APPEND CMAKE_C_FLAGS_INIT " -D_WASI_EMULATED_${name}")
+  string(APPEND emulated " -lwasi-emulated-${part}")
+endforeach()
 if(RLX_WASM STREQUAL relaxed)
   string(APPEND CMAKE_C_FLAGS_INIT " -mrelaxed-simd")
 endif()
 # The stack grows down to address 0, so an overflow traps instead of overwriting data.
-set(CMAKE_EXE_LINKER_FLAGS_INIT
-  "-Wl,-z,stack-size=1048576 -Wl,--stack-first -lwasi-emulated-mman -lwasi-emulated-signal -lwasi-emulated-getpid")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-z,stack-size=1048576 -Wl,--stack-first${emulated}")
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -1,6 +1,7 @@
 """Gives the generated kernel texts to real compilers: a part of tools/kernels --validate, run by the Python of build/tools.
 
-    kernel_check.py wgsl FOLDER NAME...    a compute pipeline of each FOLDER/NAME.wgsl, by wgpu-native on a Vulkan driver
+    kernel_check.py wgsl FOLDER NAME...    a compute pipeline of each FOLDER/NAME.wgsl, by wgpu-native on a Vulkan driver;
+                                           what follows a dot in NAME is the variant
     kernel_check.py cuda FOLDER NAME...    each FOLDER/NAME.cu compiled by NVRTC, which needs no GPU, for four chips; by nvcc
                                            where there is no NVRTC
     kernel_check.py ptx FOLDER NAME...     each FOLDER/NAME.ptx assembled by ptxas for four chips
@@ -58,9 +59,12 @@ def check_wgsl(names):
 
     def one(name):
         try:
-            module = device.create_shader_module(code=(TEXTS / f"{name}.wgsl").read_text())
+            text = (TEXTS / f"{name}.wgsl").read_text()
+            if text.startswith("enable subgroups;\n"):  # wgpu-native has them without asking, and refuses the two lines
+                text = text.split("\n", 2)[2]
             device.create_compute_pipeline(layout="auto", compute={
-                "module": module, "entry_point": name, "constants": {"0": GROUP}})
+                "module": device.create_shader_module(code=text), "entry_point": name.split(".")[0],
+                "constants": {"0": GROUP}})
         except Exception as error:  # what the binding raises has no common type
             return str(error)
         return None

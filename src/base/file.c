@@ -98,11 +98,10 @@ rlx_status rlx_fd_stamp(int fd, const char *path, rlx_stamp *out) {
   *out = (rlx_stamp){0};
   if (fstat(fd, &st) != 0) return fail_errno("inspect", path, errno);
   RLX_TRY(require_regular(&st, path));
-  if (st.st_size < 0 || (uintmax_t)st.st_size > PTRDIFF_MAX)
-    return RLX_FAIL(RLX_UNSUPPORTED, "'%s': %jd bytes are more than memory can address", path, (intmax_t)st.st_size);
+  if (st.st_size < 0) return RLX_FAIL(RLX_UNSUPPORTED, "'%s': its size is negative", path);
   *out = (rlx_stamp){.device = (uint64_t)st.st_dev,
                      .inode = (uint64_t)st.st_ino,
-                     .bytes = (size_t)st.st_size,
+                     .bytes = (uint64_t)st.st_size,
                      .seconds = (int64_t)st.st_mtim.tv_sec,
                      .nanoseconds = (int64_t)st.st_mtim.tv_nsec};
   return RLX_OK;
@@ -112,8 +111,8 @@ static rlx_status check_unchanged(int fd, const char *path, const rlx_stamp *bef
   rlx_stamp now;
   RLX_TRY(rlx_fd_stamp(fd, path, &now));
   if (now.bytes != before->bytes)
-    return RLX_FAIL(RLX_IO, "'%s' changed while it was read: it had %zu bytes, and now has %zu", path, before->bytes,
-                    now.bytes);
+    return RLX_FAIL(RLX_IO, "'%s' changed while it was read: it had %" PRIu64 " bytes, and now has %" PRIu64, path,
+                    before->bytes, now.bytes);
   bool same = now.device == before->device && now.inode == before->inode && now.seconds == before->seconds &&
               now.nanoseconds == before->nanoseconds;
   return same ? RLX_OK : RLX_FAIL(RLX_IO, "'%s' changed while it was read: it has been written to", path);
@@ -162,7 +161,8 @@ static rlx_status fail_above_limit(const char *path, size_t limit) {
 static rlx_status read_to_end(int fd, const char *path, const rlx_stamp *stamp, size_t limit, char **text,
                               size_t *bytes) {
   /* the terminator, and one byte so that the end of file is seen without growing */
-  size_t n = 0, cap = stamp->bytes + 2;
+  if (stamp->bytes > PTRDIFF_MAX - 2) return fail_above_limit(path, PTRDIFF_MAX - 2);
+  size_t n = 0, cap = (size_t)stamp->bytes + 2;
   char *v = rlx_mem_alloc(cap);
   if (!v) return RLX_FAIL(RLX_NO_MEMORY, "no memory for '%s'", path);
   rlx_status s = RLX_OK;

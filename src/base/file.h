@@ -16,7 +16,7 @@ rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *by
 /* Identity and version of a file: what must be the same after reading as it was at opening. */
 typedef struct rlx_stamp {
   uint64_t device, inode;
-  size_t bytes;
+  uint64_t bytes;
   int64_t seconds, nanoseconds; /* time of last modification */
 } rlx_stamp;
 

@@ -92,9 +92,10 @@ static uint64_t left_in_address_space(const char *root) {
   if (limit == UINT64_MAX) return limit;
   char path[MAX_PATH];
   snprintf(path, sizeof path, "%.900s/proc/self/status", root);
-  uint64_t kib = number_in(path, "VmSize:");
+  uint64_t used = rlx_os_address_space_used(), kib = used == UINT64_MAX ? number_in(path, "VmSize:") : 0;
   if (kib == UINT64_MAX) return limit;
-  return limit > kib * 1024 ? limit - kib * 1024 : 0;
+  if (used == UINT64_MAX) used = kib * 1024;
+  return limit > used ? limit - used : 0;
 }
 
 uint64_t rlx_machine_free_bytes_at(const char *root) {

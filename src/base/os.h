@@ -64,8 +64,9 @@ int rlx_os_thread_start(rlx_os_thread *t, void *(*fn)(void *), void *user);
 void rlx_os_thread_join(rlx_os_thread t);
 void rlx_os_thread_detach(rlx_os_thread t);
 
-uint32_t rlx_os_cores(void);     /* of the machine; at least 1 */
-uint32_t rlx_os_own_cores(void); /* that this process may use; at least 1 */
+uint32_t rlx_os_max_threads(void); /* that can be started, with the caller's */
+uint32_t rlx_os_cores(void);       /* of the machine; at least 1 */
+uint32_t rlx_os_own_cores(void);   /* that this process may use; at least 1 */
 void rlx_os_sleep(uint64_t nanoseconds);
 uint64_t rlx_os_clock(void); /* nanoseconds, monotonic */
 
@@ -86,7 +87,8 @@ typedef struct rlx_os_signals {
 } rlx_os_signals;
 bool rlx_os_signals_hold(rlx_os_signals *before);
 void rlx_os_signals_release(const rlx_os_signals *before);
-uint64_t rlx_os_address_space(void); /* bytes that this process may address; UINT64_MAX: no limit */
+uint64_t rlx_os_address_space(void);      /* bytes that this process may address; UINT64_MAX: no limit */
+uint64_t rlx_os_address_space_used(void); /* of those; UINT64_MAX: unknown */
 
 /* ---- files ---- */
 

@@ -67,6 +67,8 @@ int rlx_os_thread_start(rlx_os_thread *t, void *(*fn)(void *), void *user) {
 void rlx_os_thread_join(rlx_os_thread t) { pthread_join(t, NULL); }
 void rlx_os_thread_detach(rlx_os_thread t) { pthread_detach(t); }
 
+uint32_t rlx_os_max_threads(void) { return UINT32_MAX; } /* starting one reports where it ends */
+
 uint32_t rlx_os_cores(void) {
   const long n = sysconf(_SC_NPROCESSORS_ONLN);
   return n < 1 ? 1 : n > INT32_MAX ? INT32_MAX : (uint32_t)n;
@@ -140,6 +142,8 @@ uint64_t rlx_os_address_space(void) {
   struct rlimit limit;
   return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : (uint64_t)limit.rlim_cur;
 }
+
+uint64_t rlx_os_address_space_used(void) { return UINT64_MAX; } /* machine.c reads what the kernel reports */
 
 /* ---- files ---- */
 

@@ -192,6 +192,7 @@ void rlx_os_thread_detach(rlx_os_thread t) { (void)t; }
 uint32_t rlx_os_cores(void) { return 1; }
 #endif
 
+uint32_t rlx_os_max_threads(void) { return rlx_os_cores(); }
 uint32_t rlx_os_own_cores(void) { return rlx_os_cores(); }
 
 void rlx_os_sleep(uint64_t nanoseconds) {
@@ -224,11 +225,9 @@ bool rlx_os_signals_hold(rlx_os_signals *before) {
 
 void rlx_os_signals_release(const rlx_os_signals *before) { (void)before; }
 
-/* What the memory can still grow by; what is free inside it is not counted. */
-uint64_t rlx_os_address_space(void) {
-  const uint64_t pages = __builtin_wasm_memory_size(0), most = sizeof(void *) == 4 ? 65536 : 262144;
-  return pages < most ? (most - pages) * PAGE_BYTES : 1;
-}
+/* The memory and what it can grow to; what is free inside it counts as used. */
+uint64_t rlx_os_address_space(void) { return (uint64_t)(sizeof(void *) == 4 ? 65536 : 262144) * PAGE_BYTES; }
+uint64_t rlx_os_address_space_used(void) { return (uint64_t)__builtin_wasm_memory_size(0) * PAGE_BYTES; }
 
 /* ---- files ---- */
 

@@ -186,6 +186,7 @@ rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out) {
   if (!p) return RLX_FAIL(RLX_NO_MEMORY, "no memory for a thread pool");
   memset(p, 0, sizeof *p);
   p->n_threads = n_threads ? n_threads : count_cores();
+  if (p->n_threads > rlx_os_max_threads()) p->n_threads = rlx_os_max_threads(); /* a module without threads */
   p->process = rlx_process_number();
   p->spins = p->n_threads <= rlx_os_own_cores();
   rlx_status s = make_locks(p);

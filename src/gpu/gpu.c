@@ -219,6 +219,17 @@ bool gpu_lowering_part(const rlx_lowering *l, size_t i, char *out, size_t bytes)
   return true;
 }
 
+/* Results in place need windows that overlap, if a dispatch has both; one that copies is left out then. */
+static void keep_apart(gpu_lowering *l) {
+  for (size_t i = 0; i < l->dispatches.n; i++) {
+    const gpu_dispatch *d = &l->dispatches.v[i];
+    bool has_out = false;
+    for (uint32_t k = 0; k < d->kernel->n_windows; k++) has_out = has_out || d->windows[k].from == GPU_OUT;
+    for (uint32_t k = 0; has_out && !d->copies && k < d->kernel->n_windows; k++)
+      if (d->windows[k].from == GPU_IN && d->windows[k].index < 32) l->claim.in_place &= ~(1u << d->windows[k].index);
+  }
+}
+
 /* Moves the dispatches and the table into a heap object owned by the claim. */
 static rlx_status keep(gpu_lowering *l) {
   if (!l->claim.native) return RLX_OK;
@@ -235,6 +246,7 @@ static rlx_status keep(gpu_lowering *l) {
 rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out) {
   gpu_lowering l;
   rlx_status s = gpu_lower(caps, q, &l);
+  if (!s && caps->no_overlap) keep_apart(&l);
   if (!s) s = keep(&l);
   if (!s) *out = l.claim;
   gpu_lowering_deinit(&l);

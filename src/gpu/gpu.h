@@ -44,7 +44,9 @@ typedef struct gpu_caps {
   bool knows_fragments_bf16;
   bool has_library; /* CUDA alone: large products are the vendor's library's (library.h) */
   bool has_wgmma;   /* CUDA alone: kernels NAME.hopper.k, on products of a warp group (compute capability 9.0) */
-  bool packs_f16;   /* the device's f16 packing rounds to nearest even, subnormals included */
+  bool
+    no_overlap;   /* WebGPU alone: windows of one dispatch do not overlap, so a result overwrites no input it is with */
+  bool packs_f16; /* the device's f16 packing rounds to nearest even, subnormals included */
   gpu_class device_class;
   gpu_choices choices; /* all zeros except in benchmarks and tests */
 } gpu_caps;

@@ -130,14 +130,18 @@ static void compile_task(void *user, size_t task, unsigned thread) {
 }
 
 static void compile_all(job_list *l) {
+  const gpu_pipeline_maker *maker = l->pipelines->maker;
   rlx_pool *pool = NULL;
-  if (l->jobs.n > 1) { /* without a pool this thread compiles */
+  if (l->jobs.n > 1 && !maker->finish) { /* without a pool this thread compiles */
     unsigned n = l->jobs.n < GPU_MAX_PIPELINE_THREADS ? (unsigned)l->jobs.n : GPU_MAX_PIPELINE_THREADS;
-    if (rlx_pool_create(n, &pool))
-      rlx_log_write(RLX_LOG_WARN, "%s: pipelines are made in one thread", l->pipelines->maker->name);
+    if (rlx_pool_create(n, &pool)) rlx_log_write(RLX_LOG_WARN, "%s: pipelines are made in one thread", maker->name);
   }
   rlx_pool_run(pool, l->jobs.n, compile_task, l);
   rlx_pool_destroy(pool);
+  for (size_t i = 0; maker->finish && i < l->jobs.n; i++) {
+    const int code = maker->finish(l->pipelines, l->jobs.v[i].pipeline); /* also of one that failed: it may be in use */
+    if (!l->jobs.v[i].code) l->jobs.v[i].code = code;
+  }
 }
 
 /* ---- requests ---- */

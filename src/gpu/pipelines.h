@@ -30,6 +30,7 @@ typedef struct gpu_pipeline_maker {
   const char *span;    /* of traces; a string with static lifetime */
   size_t struct_bytes; /* of the backend's struct */
   int (*compile)(gpu_pipelines *p, gpu_pipeline *q);
+  int (*finish)(gpu_pipelines *p, gpu_pipeline *q); /* NULL, or the end of what compile only begins, in one thread */
   rlx_status (*fail)(gpu_pipelines *p, const gpu_pipeline *q, int code);
   void (*destroy)(gpu_pipelines *p, gpu_pipeline *q); /* what compile made; it may have failed or not have run */
   void (*made)(gpu_pipelines *p, size_t n);           /* after n pipelines were made, under the lock; may be NULL */

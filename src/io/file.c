@@ -146,7 +146,7 @@ static rlx_status detect_content(const char *path, content *out) {
     return RLX_OK;
   }
   RLX_TRY(rlx_fd_open(path, &fd, &stamp));
-  size_t bytes = stamp.bytes < sizeof head ? stamp.bytes : sizeof head;
+  size_t bytes = stamp.bytes < sizeof head ? (size_t)stamp.bytes : sizeof head;
   rlx_status s = rlx_fd_read(fd, path, &stamp, 0, head, bytes);
   rlx_fd_close(fd);
   RLX_TRY(s);

@@ -114,7 +114,7 @@ typedef struct file_meta {
 typedef struct file_part {
   char *path;
   int fd;
-  size_t bytes;        /* size when it was opened */
+  uint64_t bytes;      /* size when it was opened */
   rlx_stamp stamp;     /* identity and times that must not change */
   uint64_t data;       /* offset of the tensor data */
   unsigned char *head; /* GGUF: metadata and tensor list */

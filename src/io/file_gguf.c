@@ -36,7 +36,7 @@ typedef struct reader {
   rlx_file *f;
   uint32_t part;
   const char *path;
-  size_t file_bytes;
+  uint64_t file_bytes;
   unsigned char *head;
   size_t at, have; /* parse offset; bytes of the head in memory */
   gguf_lists *lists;
@@ -53,7 +53,7 @@ static rlx_status no_memory(void) { return RLX_FAIL(RLX_NO_MEMORY, "no memory fo
 static rlx_status grow(reader *r, size_t wanted) {
   size_t cap = r->have < FIRST_READ ? FIRST_READ : 2 * r->have;
   if (cap < wanted) cap = wanted;
-  if (cap > r->file_bytes) cap = r->file_bytes;
+  if (cap > r->file_bytes) cap = (size_t)r->file_bytes;
   unsigned char *head = rlx_mem_realloc(r->head, cap, 1);
   if (!head) return no_memory();
   r->head = head;
@@ -65,8 +65,8 @@ static rlx_status grow(reader *r, size_t wanted) {
 /* Ensures that the next n bytes are in memory. */
 static rlx_status need(reader *r, uint64_t n, const char *what) {
   if (n > r->file_bytes - r->at)
-    return RLX_FAIL(RLX_INVALID, "%s of %" PRIu64 " bytes at byte %zu goes past the file's end at %zu", what, n, r->at,
-                    r->file_bytes);
+    return RLX_FAIL(RLX_INVALID, "%s of %" PRIu64 " bytes at byte %zu goes past the file's end at %" PRIu64, what, n,
+                    r->at, r->file_bytes);
   if (n > FILE_MAX_HEAD - r->at)
     return RLX_FAIL(RLX_UNSUPPORTED, "%s at byte %zu: expected at most %d bytes of metadata", what, r->at,
                     FILE_MAX_HEAD);
@@ -102,10 +102,10 @@ static rlx_status parse_name(reader *r, const char *what, size_t *at) {
 
 /* Checks a count from the file: so many items must fit into the rest of it. */
 static rlx_status check_count(const reader *r, const char *what, uint64_t n, size_t min_bytes, uint64_t max) {
-  size_t left = r->file_bytes - r->at;
+  uint64_t left = r->file_bytes - r->at;
   if (n > left / min_bytes)
-    return RLX_FAIL(RLX_INVALID, "%" PRIu64 " %s at byte %zu, but the file has only %zu bytes more", n, what, r->at,
-                    left);
+    return RLX_FAIL(RLX_INVALID, "%" PRIu64 " %s at byte %zu, but the file has only %" PRIu64 " bytes more", n, what,
+                    r->at, left);
   if (n > max) return RLX_FAIL(RLX_UNSUPPORTED, "%" PRIu64 " %s: expected at most %" PRIu64, n, what, max);
   return RLX_OK;
 }

@@ -159,14 +159,14 @@ static rlx_status read_header(const rlx_file *f, uint32_t part, char **out, size
   const file_part *p = &f->parts.v[part];
   *out = NULL;
   if (p->bytes < sizeof size)
-    return RLX_FAIL(RLX_INVALID, "expected 8 bytes of header size, got a file of %zu bytes", p->bytes);
+    return RLX_FAIL(RLX_INVALID, "expected 8 bytes of header size, got a file of %" PRIu64 " bytes", p->bytes);
   RLX_TRY(file_read_part(f, part, 0, size, sizeof size));
   uint64_t n = gguf_load(size, 8);
   if (n < 2) return RLX_FAIL(RLX_INVALID, "a header of %" PRIu64 " bytes cannot hold '{}'", n);
   if (n > FILE_MAX_JSON)
     return RLX_FAIL(RLX_INVALID, "a header of %" PRIu64 " bytes, expected at most %d", n, FILE_MAX_JSON);
   if (n > p->bytes - 8)
-    return RLX_FAIL(RLX_INVALID, "a header of %" PRIu64 " bytes goes past the file's end at %zu", n, p->bytes);
+    return RLX_FAIL(RLX_INVALID, "a header of %" PRIu64 " bytes goes past the file's end at %" PRIu64, n, p->bytes);
   char *header = rlx_mem_alloc((size_t)n);
   if (!header) return RLX_FAIL(RLX_NO_MEMORY, "no memory for a header of %" PRIu64 " bytes", n);
   rlx_status s = file_read_part(f, part, 8, header, (size_t)n);

@@ -25,16 +25,17 @@ static const struct extra {
 
 /* rlx_tensor_bytes for an unsupported type; sizes are at least 1. */
 static rlx_status block_bytes(const struct extra *e, const rlx_dims *shape, size_t *out) {
-  size_t n = 1;
+  uint64_t n = 1, all = 0;
   int64_t row = shape->v[shape->n - 1], block = e->elements;
   if (row % block)
     return RLX_FAIL(RLX_INVALID, "the last axis of %s%s is not a multiple of the block of %u", e->name,
                     RLX_DIMS_TEXT(*shape), (unsigned)block);
   bool fits = true;
   for (int i = 0; i < shape->n; i++)
-    fits = fits && rlx_mul_size(n, (size_t)(i == shape->n - 1 ? row / block : shape->v[i]), &n);
-  if (!fits || !rlx_mul_size(n, e->bytes, out) || *out > (size_t)INT64_MAX)
+    fits = fits && rlx_mul_u64(n, (uint64_t)(i == shape->n - 1 ? row / block : shape->v[i]), &n);
+  if (!fits || !rlx_mul_u64(n, e->bytes, &all) || !rlx_fits_memory(all))
     return RLX_FAIL(RLX_INVALID, "the size of %s%s overflows", e->name, RLX_DIMS_TEXT(*shape));
+  *out = (size_t)all;
   return RLX_OK;
 }
 

@@ -157,8 +157,8 @@ static rlx_status read_at(const source *f, size_t at, void *data, size_t bytes) 
 /* Finds the offset and length of the header. */
 static rlx_status find_header(const source *f, size_t *at, size_t *length) {
   unsigned char head[12] = {0};
-  size_t bytes = f->stamp.bytes;
-  RLX_TRY(read_at(f, 0, head, bytes < sizeof head ? bytes : sizeof head));
+  const uint64_t bytes = f->stamp.bytes;
+  RLX_TRY(read_at(f, 0, head, bytes < sizeof head ? (size_t)bytes : sizeof head));
   if (bytes < 10 || memcmp(head, "\x93NUMPY", 6) != 0) return RLX_FAIL(RLX_INVALID, "expected a .npy file");
   unsigned major = head[6], minor = head[7];
   if (major < 1 || major > 3 || minor != 0)
@@ -167,7 +167,7 @@ static rlx_status find_header(const source *f, size_t *at, size_t *length) {
   *length = (size_t)head[8] | (size_t)head[9] << 8;
   if (major > 1) *length |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
   if (bytes < *at || *length > bytes - *at)
-    return RLX_FAIL(RLX_INVALID, "the header of %zu bytes does not fit the file of %zu", *length, bytes);
+    return RLX_FAIL(RLX_INVALID, "the header of %zu bytes does not fit the file of %" PRIu64, *length, bytes);
   if (*length > MAX_HEADER)
     return RLX_FAIL(RLX_UNSUPPORTED, "expected a header of at most %d bytes, got %zu", MAX_HEADER, *length);
   return RLX_OK;
@@ -175,7 +175,8 @@ static rlx_status find_header(const source *f, size_t *at, size_t *length) {
 
 /* Reads the header and finds the offset and bytes of the data. */
 static rlx_status read_header(const source *f, header *h, size_t *data_at, size_t *data_bytes) {
-  size_t at, length, bytes = f->stamp.bytes;
+  const uint64_t bytes = f->stamp.bytes;
+  size_t at, length;
   RLX_TRY(find_header(f, &at, &length));
   char *text = rlx_mem_alloc(length);
   if (!text) return RLX_FAIL(RLX_NO_MEMORY, "no memory for a header of %zu bytes", length);
@@ -186,7 +187,7 @@ static rlx_status read_header(const source *f, header *h, size_t *data_at, size_
   *data_at = at + length;
   RLX_TRY(rlx_tensor_bytes(h->dtype, h->shape, data_bytes));
   if (bytes - *data_at != *data_bytes)
-    return RLX_FAIL(RLX_INVALID, "%s%s takes %zu bytes but the file holds %zu", rlx_dtype_name(h->dtype),
+    return RLX_FAIL(RLX_INVALID, "%s%s takes %zu bytes but the file holds %" PRIu64, rlx_dtype_name(h->dtype),
                     RLX_DIMS_TEXT(h->shape), *data_bytes, bytes - *data_at);
   return RLX_OK;
 }

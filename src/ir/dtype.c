@@ -59,7 +59,7 @@ rlx_status rlx_tensor_bytes(rlx_dtype dtype, rlx_dims shape, size_t *bytes) {
   if (!t) return RLX_FAIL(RLX_INVALID, "unknown dtype %d", (int)dtype);
   if (shape.n < 0 || shape.n > RLX_MAX_RANK)
     return RLX_FAIL(RLX_INVALID, "rank %d is not in 0..%d", (int)shape.n, RLX_MAX_RANK);
-  size_t count = 1;
+  uint64_t count = 1;
   for (int i = 0; i < shape.n; i++) {
     int64_t d = shape.v[i];
     if (rlx_dim_is_open(d))
@@ -71,14 +71,17 @@ rlx_status rlx_tensor_bytes(rlx_dtype dtype, rlx_dims shape, size_t *bytes) {
                         RLX_DIMS_TEXT(shape), (unsigned)t->block_elements);
       d /= t->block_elements;
     }
-    if (!rlx_mul_size(count, (size_t)d, &count) || count > (size_t)INT64_MAX)
+    if (!rlx_mul_u64(count, (uint64_t)d, &count) || count > INT64_MAX)
       return RLX_FAIL(RLX_INVALID, "the size of %s%s overflows", t->name, RLX_DIMS_TEXT(shape));
   }
   if (shape.n == 0 && t->block_elements > 1)
     return RLX_FAIL(RLX_INVALID, "a scalar cannot have the block type %s", t->name);
-  size_t total;
-  if (!rlx_mul_size(count, t->block_bytes, &total) || total > (size_t)INT64_MAX)
+  uint64_t total;
+  if (!rlx_mul_u64(count, t->block_bytes, &total) || total > INT64_MAX)
     return RLX_FAIL(RLX_INVALID, "the bytes of %s%s overflow", t->name, RLX_DIMS_TEXT(shape));
-  *bytes = total;
+  if (!rlx_fits_memory(total))
+    return RLX_FAIL(RLX_INVALID, "the %llu bytes of %s%s are more than this machine can address",
+                    (unsigned long long)total, t->name, RLX_DIMS_TEXT(shape));
+  *bytes = (size_t)total;
   return RLX_OK;
 }

@@ -93,7 +93,7 @@ static int64_t read_types(const lm_reader *r) {
   return is_reported && m.integer > 0 && m.integer <= LM_MAX_SIZE ? m.integer : 2;
 }
 
-static void read(lm_reader *r, lm_config *c) {
+static void read_bert(lm_reader *r, lm_config *c) {
   lm_read_basics(r, c);
   lm_read_attention(r, c);
   lm_read_activation(r, c, RLX_ACT_GELU);
@@ -156,7 +156,7 @@ const lm_family lm_bert = {
   .name = "bert",
   .architectures = "BertModel BertForMaskedLM bert",
   .is_encoder = true,
-  .read = read,
+  .read = read_bert,
   .tensors = tensors,
   .n_tensors = sizeof tensors / sizeof *tensors,
   .embed = embed,

@@ -6,7 +6,7 @@
  * stores weights as [in, out]. */
 #include "model/family.h"
 
-static void read(lm_reader *r, lm_config *c) {
+static void read_gpt2(lm_reader *r, lm_config *c) {
   lm_read_basics(r, c);
   lm_read_attention(r, c);
   lm_read_activation(r, c, RLX_ACT_GELU_APPROX);
@@ -64,7 +64,7 @@ static const lm_tensor tensors[] = {
 const lm_family lm_gpt2 = {
   .name = "gpt2",
   .architectures = "GPT2LMHeadModel GPT2Model gpt2",
-  .read = read,
+  .read = read_gpt2,
   .tensors = tensors,
   .n_tensors = sizeof tensors / sizeof *tensors,
   .embed = embed,

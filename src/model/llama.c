@@ -8,7 +8,7 @@
  * newer ones all experts of a layer in one. */
 #include "model/family.h"
 
-static void read(lm_reader *r, lm_config *c) {
+static void read_llama(lm_reader *r, lm_config *c) {
   lm_read_basics(r, c);
   lm_read_attention(r, c);
   lm_read_rope(r, c);
@@ -69,7 +69,7 @@ const lm_family lm_llama = {
   .name = "llama",
   .architectures =
     "LlamaForCausalLM MistralForCausalLM MixtralForCausalLM LlamaModel MistralModel llama mistral mixtral",
-  .read = read,
+  .read = read_llama,
   .tensors = tensors,
   .n_tensors = sizeof tensors / sizeof *tensors,
   .layer = layer,

@@ -10,7 +10,7 @@
 
 #include "model/family.h"
 
-static void read(lm_reader *r, lm_config *c) {
+static void read_mamba(lm_reader *r, lm_config *c) {
   lm_read_basics(r, c);
   c->eps = lm_key_number(r, "attention.layer_norm_rms_epsilon", "layer_norm_epsilon", LM_NEEDED);
   c->inner = lm_key_size(r, "ssm.inner_size", "intermediate_size d_inner", LM_NEEDED);
@@ -103,7 +103,7 @@ const lm_family lm_mamba = {
   .name = "mamba",
   .architectures = "MambaForCausalLM MambaModel mamba",
   .is_recurrent = true,
-  .read = read,
+  .read = read_mamba,
   .tensors = tensors,
   .n_tensors = sizeof tensors / sizeof *tensors,
   .layer = layer,

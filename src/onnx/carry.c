@@ -208,11 +208,11 @@ rlx_status onnx_axes_given(onnx_call *c, int64_t since, uint32_t input, rlx_dims
 }
 
 rlx_status onnx_check_size(onnx_call *c, const rlx_dims *shape) {
-  size_t n = 1;
+  uint64_t n = 1;
   if (rlx_dims_open(shape)) return RLX_OK; /* checked when it is bound */
   for (int i = 0; i < shape->n; i++) {
     if (shape->v[i] < 0) return RLX_FAIL(RLX_INVALID, "axis %d would have %" PRId64 " elements", i, shape->v[i]);
-    if (!rlx_mul_size(n, (size_t)shape->v[i], &n)) n = SIZE_MAX;
+    if (!rlx_mul_u64(n, (uint64_t)shape->v[i], &n)) n = UINT64_MAX;
   }
   for (int i = 0; i < shape->n; i++)
     if (shape->v[i] == 0) return RLX_OK;

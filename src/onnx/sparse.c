@@ -32,7 +32,7 @@ static rlx_status check(const onnx_sparse *s, size_t *count) {
   size_t n = s->values.elements, per = s->indices.dims.n == 1 ? 1 : (size_t)s->dims.n;
   *count = 1;
   for (int i = 0; i < s->dims.n; i++)
-    if (s->dims.v[i] < 0 || !rlx_mul_size(*count, (size_t)s->dims.v[i], count) || *count > MAX_DENSE)
+    if (s->dims.v[i] < 0 || s->dims.v[i] > MAX_DENSE || (*count *= (size_t)s->dims.v[i]) > MAX_DENSE)
       return RLX_FAIL(RLX_UNSUPPORTED, "sparse tensor '%s' would have more than %d elements", s->values.name,
                       (int)MAX_DENSE);
   if (s->indices.type != ONNX_INT64 || s->indices.dims.n < 1 || s->indices.dims.n > 2 ||

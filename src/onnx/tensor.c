@@ -49,10 +49,11 @@ onnx_type onnx_type_of(rlx_dtype dtype) {
 }
 
 rlx_status onnx_check_extent(const rlx_dims *d) {
+  const int64_t most = ONNX_MAX_EXTENT < PTRDIFF_MAX ? ONNX_MAX_EXTENT : PTRDIFF_MAX;
   int64_t extent = 1;
   for (int i = 0; i < d->n; i++) {
     if (d->v[i] == 0) continue;
-    if (d->v[i] < 0 || d->v[i] > ONNX_MAX_EXTENT / extent)
+    if (d->v[i] < 0 || d->v[i] > most / extent)
       return RLX_FAIL(RLX_INVALID, "a size that no memory has: dimension %d is %" PRId64, i, d->v[i]);
     extent *= d->v[i];
   }

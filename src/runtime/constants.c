@@ -12,8 +12,8 @@ typedef struct layout_walk {
 /* Places a constant after the last one, or at the start of a new block if it does not fit. Returns true for a new
  * block. */
 static bool place(layout_walk *w, uint64_t bytes, uint64_t *offset) {
-  size_t at;
-  bool fits = rlx_pad_size((size_t)w->used, (size_t)w->align, &at) && bytes <= UINT64_MAX - at &&
+  uint64_t at = 0;
+  bool fits = rlx_pad_u64(w->used, w->align, &at) && bytes <= UINT64_MAX - at &&
               (!w->limit || at + bytes <= w->limit);
   bool opens = w->used == UINT64_MAX || !fits;
   *offset = opens ? 0 : at;

@@ -1,6 +1,7 @@
 /* The parts of WebGPU's C interface that this backend calls, declared here so that the library builds without its
  * headers. Names, numbers and layouts are those of the binary interface of webgpu.h as wgpu-native 29 has it.
- * functions.def lists the functions. */
+ * functions.def lists the functions. In a browser they are those of web/rlx/gpu.js, which reads these structs where
+ * wasm32 puts their fields. */
 #ifndef RLX_WEBGPU_API_H
 #define RLX_WEBGPU_API_H
 
@@ -20,6 +21,7 @@ typedef struct WGPUComputePipelineImpl *WGPUComputePipeline;
 typedef struct WGPUCommandEncoderImpl *WGPUCommandEncoder;
 typedef struct WGPUCommandBufferImpl *WGPUCommandBuffer;
 typedef struct WGPUComputePassEncoderImpl *WGPUComputePassEncoder;
+typedef struct WGPUQuerySetImpl *WGPUQuerySet;
 
 typedef uint32_t WGPUBool;
 typedef uint64_t WGPUFlags;
@@ -45,28 +47,43 @@ enum {
   WGPU_STATUS_SUCCESS = 1, /* of every status; all else is a failure */
   WGPU_CALLBACK_ALLOW_SPONTANEOUS = 3,
 
+  WGPU_POWER_HIGH = 2,
+
   WGPU_ADAPTER_DISCRETE = 1,
   WGPU_ADAPTER_INTEGRATED = 2,
   WGPU_ADAPTER_CPU = 3,
 
+  WGPU_BACKEND_WEBGPU = 2,
   WGPU_BACKEND_D3D12 = 4,
   WGPU_BACKEND_METAL = 5,
   WGPU_BACKEND_VULKAN = 6,
 
+  WGPU_ERROR_NONE = 1,
   WGPU_ERROR_VALIDATION = 2,
   WGPU_ERROR_OUT_OF_MEMORY = 3,
   WGPU_ERROR_INTERNAL = 4,
 
+  WGPU_FILTER_VALIDATION = 1, /* of error scopes */
+  WGPU_FILTER_OUT_OF_MEMORY = 2,
+  WGPU_FILTER_INTERNAL = 3,
+
   WGPU_LOST_DESTROYED = 2,
   WGPU_LOST_CALLBACK_CANCELLED = 3,
 
+  WGPU_FEATURE_TIMESTAMP_QUERY = 0x09,
   WGPU_FEATURE_SHADER_F16 = 0x0b,
+  WGPU_FEATURE_SUBGROUPS = 0x12,
+  WGPU_FEATURE_NATIVE_SUBGROUP = 0x00030021,      /* wgpu-native */
+  WGPU_FEATURE_DAWN_SYNCHRONIZATION = 0x00050004, /* Dawn: any thread may call */
+
+  WGPU_QUERY_TIMESTAMP = 2,
 
   WGPU_BUFFER_MAP_READ = 0x01,
   WGPU_BUFFER_COPY_SRC = 0x04,
   WGPU_BUFFER_COPY_DST = 0x08,
   WGPU_BUFFER_UNIFORM = 0x40,
   WGPU_BUFFER_STORAGE = 0x80,
+  WGPU_BUFFER_QUERY_RESOLVE = 0x200,
 
   WGPU_BINDING_UNIFORM = 2,
   WGPU_BINDING_STORAGE = 3,
@@ -86,8 +103,14 @@ typedef void (*WGPUDeviceLostCallback)(WGPUDevice const *device, uint32_t reason
                                        void *user2);
 typedef void (*WGPUUncapturedErrorCallback)(WGPUDevice const *device, uint32_t type, WGPUStringView message,
                                             void *user1, void *user2);
+typedef void (*WGPURequestAdapterCallback)(uint32_t status, WGPUAdapter adapter, WGPUStringView message, void *user1,
+                                           void *user2);
+typedef void (*WGPUPopErrorScopeCallback)(uint32_t status, uint32_t type, WGPUStringView message, void *user1,
+                                          void *user2);
 typedef void (*WGPURequestDeviceCallback)(uint32_t status, WGPUDevice device, WGPUStringView message, void *user1,
                                           void *user2);
+typedef void (*WGPUCreateComputePipelineAsyncCallback)(uint32_t status, WGPUComputePipeline pipeline,
+                                                       WGPUStringView message, void *user1, void *user2);
 /* Of a mapped buffer, and of work that is done. */
 typedef void (*WGPUDoneCallback)(uint32_t status, WGPUStringView message, void *user1, void *user2);
 
@@ -104,12 +127,33 @@ typedef struct WGPUUncapturedErrorCallbackInfo {
   void *user1, *user2;
 } WGPUUncapturedErrorCallbackInfo;
 
+typedef struct WGPURequestAdapterCallbackInfo {
+  WGPUChainedStruct *chain;
+  uint32_t mode;
+  WGPURequestAdapterCallback callback;
+  void *user1, *user2;
+} WGPURequestAdapterCallbackInfo;
+
+typedef struct WGPUPopErrorScopeCallbackInfo {
+  WGPUChainedStruct *chain;
+  uint32_t mode;
+  WGPUPopErrorScopeCallback callback;
+  void *user1, *user2;
+} WGPUPopErrorScopeCallbackInfo;
+
 typedef struct WGPURequestDeviceCallbackInfo {
   WGPUChainedStruct *chain;
   uint32_t mode;
   WGPURequestDeviceCallback callback;
   void *user1, *user2;
 } WGPURequestDeviceCallbackInfo;
+
+typedef struct WGPUCreateComputePipelineAsyncCallbackInfo {
+  WGPUChainedStruct *chain;
+  uint32_t mode;
+  WGPUCreateComputePipelineAsyncCallback callback;
+  void *user1, *user2;
+} WGPUCreateComputePipelineAsyncCallbackInfo;
 
 typedef struct WGPUDoneCallbackInfo {
   WGPUChainedStruct *chain;
@@ -133,6 +177,14 @@ typedef struct WGPUInstanceExtras {
   WGPUFlags backends, flags;
   uint64_t zeros[32];
 } WGPUInstanceExtras;
+
+typedef struct WGPURequestAdapterOptions {
+  WGPUChainedStruct *chain;
+  uint32_t feature_level, power;
+  WGPUBool is_fallback;
+  uint32_t backend;
+  void *surface;
+} WGPURequestAdapterOptions;
 
 typedef struct WGPUEnumerateAdapterOptions { /* wgpu-native */
   const WGPUChainedStruct *chain;
@@ -277,13 +329,35 @@ typedef struct WGPUComputePipelineDescriptor {
   } compute;
 } WGPUComputePipelineDescriptor;
 
+typedef struct WGPUQuerySetDescriptor {
+  WGPUChainedStruct *chain;
+  WGPUStringView label;
+  uint32_t type, n;
+} WGPUQuerySetDescriptor;
+
+typedef struct WGPUPassTimestampWrites {
+  WGPUChainedStruct *chain;
+  WGPUQuerySet set;
+  uint32_t begin, end; /* queries */
+} WGPUPassTimestampWrites;
+
+typedef struct WGPUComputePassDescriptor {
+  WGPUChainedStruct *chain;
+  WGPUStringView label;
+  const WGPUPassTimestampWrites *timestamps; /* may be NULL */
+} WGPUComputePassDescriptor;
+
 /* ---- the functions ---- */
 
 typedef struct wg_api {
 #define WG_FUNCTION(result, name, args) result(*name) args;
-#define WG_NATIVE(result, name, args) result(*name) args; /* wgpu-native's own; NULL elsewhere */
+#define WG_LIBRARY(result, name, args) result(*name) args;
+#define WG_BROWSER(result, name, args) result(*name) args;
+#define WG_NATIVE(result, name, args) result(*name) args;
 #include "webgpu/functions.def"
 #undef WG_NATIVE
+#undef WG_BROWSER
+#undef WG_LIBRARY
 #undef WG_FUNCTION
 } wg_api;
 

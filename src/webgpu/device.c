@@ -5,7 +5,9 @@
  *   minimal    WebGPU's default limits, which every browser has, and no optional features
  *   block=N    blocks of at most N bytes
  *   window=N   bindings of at most N bytes
- *   submit=N   submissions of at most N units of work */
+ *   submit=N   submissions of at most N units of work
+ *   subgroup=N the size of subgroups, where the adapter reports a range and the driver is known to take this one; 1: they
+ *              are not used */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,91 +18,13 @@
 #include "webgpu/queue.h"
 #include "webgpu/wg.h"
 
-/* ---- errors ---- */
-
-static _Thread_local wg_guard *innermost;
-
-/* One line of the library's text, which has many. */
-static void copy_line(char *out, size_t bytes, WGPUStringView text) {
-  const size_t n = !text.data ? 0 : text.length == SIZE_MAX ? strlen(text.data) : text.length;
-  size_t at = 0;
-  for (size_t i = 0; i < n && at + 1 < bytes; i++) {
-    const bool is_space = (unsigned char)text.data[i] <= ' ';
-    if (!is_space) out[at++] = text.data[i];
-    else if (at && out[at - 1] != ' ') out[at++] = ' ';
-  }
-  while (at && out[at - 1] == ' ') at--;
-  out[at] = 0;
-}
-
-static void lose(wg_device *d, const char *why) {
-  if (atomic_exchange(&d->lost_begun, true)) return;
-  snprintf(d->lost_why, sizeof d->lost_why, "%s", why);
-  atomic_store(&d->base.is_lost, true);
-  rlx_log_write(RLX_LOG_ERROR, "webgpu: %s: %s: the device is lost", d->base.info.name, why);
-}
-
-static void on_lost(WGPUDevice const *device, uint32_t reason, WGPUStringView message, void *user1, void *user2) {
-  char why[200];
-  (void)device, (void)user2;
-  if (reason == WGPU_LOST_CALLBACK_CANCELLED) return; /* the device is closed */
-  copy_line(why, sizeof why, message);
-  lose(user1, why[0] ? why : "no reason was reported");
-}
-
-static void on_error(WGPUDevice const *device, uint32_t type, WGPUStringView message, void *user1, void *user2) {
-  const wg_device *d = user1;
-  wg_guard *g = innermost;
-  char text[sizeof g->message];
-  (void)device, (void)user2;
-  copy_line(text, sizeof text, message);
-  if (!g) rlx_log_write(RLX_LOG_ERROR, "webgpu: %s: %s", d->base.info.name, text);
-  else if (!g->type) {
-    g->type = type ? type : WGPU_ERROR_INTERNAL;
-    memcpy(g->message, text, sizeof text);
-  }
-}
-
-void wg_guard_begin(wg_guard *g) {
-  *g = (wg_guard){.outer = innermost};
-  innermost = g;
-}
-
-bool wg_guard_drop(wg_guard *g) {
-  innermost = g->outer;
-  return g->type != 0;
-}
-
-rlx_status wg_fail(wg_device *d, const wg_guard *g, const char *what) {
-  if (atomic_load(&d->base.is_lost)) return RLX_FAIL(RLX_DEVICE_LOST, "webgpu: %s: %s", what, d->lost_why);
-  if (g->type == WGPU_ERROR_OUT_OF_MEMORY)
-    return RLX_FAIL(RLX_NO_MEMORY, "webgpu: %s: the device is out of memory", what);
-  return RLX_FAIL(RLX_UNSUPPORTED, "webgpu: %s: %s", what, g->message);
-}
-
-rlx_status wg_guard_end(wg_device *d, wg_guard *g, const char *fmt, ...) {
-  char what[192];
-  if (!wg_guard_drop(g)) return RLX_OK;
-  va_list args;
-  va_start(args, fmt);
-  rlx_format_fixed(what, sizeof what, fmt, args);
-  va_end(args);
-  return wg_fail(d, g, what);
-}
-
-rlx_status wg_check(wg_device *d) {
-  if (!atomic_load(&d->base.is_lost)) return RLX_OK;
-  return RLX_FAIL(RLX_DEVICE_LOST, "webgpu: %.100s was lost before (%s); a new session opens it anew",
-                  d->base.info.name, d->lost_why);
-}
-
 /* ---- buffers ---- */
 
 rlx_status wg_buffer_create(wg_device *d, uint64_t bytes, WGPUFlags usage, WGPUBuffer *out) {
   wg_guard g;
-  wg_guard_begin(&g);
+  wg_guard_begin(d, &g, NULL);
   *out = d->f->DeviceCreateBuffer(d->handle, &(WGPUBufferDescriptor){.usage = usage, .bytes = bytes});
-  rlx_status s = wg_guard_end(d, &g, "%llu bytes of device memory", (unsigned long long)bytes);
+  rlx_status s = wg_guard_wait(d, &g, "%llu bytes of device memory", (unsigned long long)bytes);
   if (!s && !*out) s = RLX_FAIL(RLX_NO_MEMORY, "webgpu: %llu bytes of device memory", (unsigned long long)bytes);
   if (!s) return RLX_OK;
   wg_buffer_release(d, *out);
@@ -115,9 +39,9 @@ void wg_buffer_release(const wg_device *d, WGPUBuffer b) {
 /* ---- variants ---- */
 
 typedef struct variant { /* in the order of the words; 0: absent, or the device's own value */
-  uint64_t minimal, block, window, submit;
+  uint64_t minimal, block, window, submit, subgroup;
 } variant;
-static const char *const words[] = {"minimal", "block=", "window=", "submit="};
+static const char *const words[] = {"minimal", "block=", "window=", "submit=", "subgroup="};
 _Static_assert(sizeof(variant) == sizeof words / sizeof *words * sizeof(uint64_t), "a field for each word");
 
 static void min(uint64_t *v, uint64_t limit) {
@@ -134,10 +58,15 @@ static void apply_variant(wg_device *d, const variant *v) {
                     .max_groups_x = 65535,
                     .max_window_bytes = c->max_window_bytes,
                     .units = c->units,
+                    .no_overlap = c->no_overlap,
                     .device_class = c->device_class};
     min(&c->max_window_bytes, 128 << 20);
     min(&info->max_block_bytes, 256 << 20);
     info->view_align = 256;
+    gpu_caps_text(c, info->features, sizeof info->features);
+  }
+  if (v->subgroup) {
+    c->subgroup = v->subgroup > 1 && v->subgroup <= 128 && d->physical->subgroup_feature ? (uint32_t)v->subgroup : 0;
     gpu_caps_text(c, info->features, sizeof info->features);
   }
   d->max_buffer_bytes = info->max_block_bytes;
@@ -161,24 +90,33 @@ static void on_device(uint32_t status, WGPUDevice device, WGPUStringView message
   request *r = user1;
   (void)user2;
   if (status == WGPU_STATUS_SUCCESS) r->device = device;
-  else copy_line(r->why, sizeof r->why, message);
+  else wg_copy_line(r->why, sizeof r->why, message);
   atomic_store(&r->is_done, true);
 }
 
+static uint32_t list_features(wg_device *d, uint32_t *out) {
+  uint32_t n = 0;
+  d->has_timestamps = !d->is_minimal && d->f->AdapterHasFeature(d->physical->handle, WGPU_FEATURE_TIMESTAMP_QUERY);
+  if (d->has_timestamps) out[n++] = WGPU_FEATURE_TIMESTAMP_QUERY;
+  if (d->caps.has_f16) out[n++] = WGPU_FEATURE_SHADER_F16;
+  if (d->caps.subgroup) out[n++] = d->physical->subgroup_feature;
+  if (d->f->AdapterHasFeature(d->physical->handle, WGPU_FEATURE_DAWN_SYNCHRONIZATION))
+    out[n++] = WGPU_FEATURE_DAWN_SYNCHRONIZATION;
+  return n;
+}
+
 static rlx_status request_device(wg_device *d) {
-  const uint32_t f16 = WGPU_FEATURE_SHADER_F16;
+  uint32_t features[8];
   request r = {0};
-  WGPUDeviceDescriptor info = {.lost = {.mode = WGPU_CALLBACK_ALLOW_SPONTANEOUS, .callback = on_lost, .user1 = d},
-                               .error = {.callback = on_error, .user1 = d}};
-  if (!d->is_minimal) {
-    info.limits = &d->physical->limits;
-    info.features = &f16;
-    info.n_features = d->caps.has_f16;
-  }
+  WGPUDeviceDescriptor info = {.features = features,
+                               .n_features = list_features(d, features),
+                               .limits = d->is_minimal ? NULL : &d->physical->limits,
+                               .lost = {.mode = WGPU_CALLBACK_ALLOW_SPONTANEOUS, .callback = wg_on_lost, .user1 = d},
+                               .error = {.callback = wg_on_error, .user1 = d}};
   d->f->AdapterRequestDevice(
     d->physical->handle, &info,
     (WGPURequestDeviceCallbackInfo){.mode = WGPU_CALLBACK_ALLOW_SPONTANEOUS, .callback = on_device, .user1 = &r});
-  while (!atomic_load(&r.is_done)) d->f->InstanceProcessEvents(d->loader->instance);
+  while (!atomic_load(&r.is_done)) wg_pump(d);
   d->handle = r.device;
   if (!d->handle)
     return RLX_FAIL(RLX_UNSUPPORTED, "webgpu: opening %.100s: %s", d->base.info.name, r.why[0] ? r.why : "refused");
@@ -195,8 +133,13 @@ static rlx_status fill(wg_device *d, const rlx_open_options *options) {
   d->has_lock = true;
   RLX_TRY(request_device(d));
   RLX_TRY(wg_layouts_create(d));
-  RLX_TRY(wg_buffer_create(d, WG_ALIGN, WGPU_BUFFER_STORAGE, &d->nothing));
-  RLX_TRY(gpu_pipelines_init(&d->pipelines, &wg_pipeline_maker, d, gpu_column_wgsl, &d->caps));
+  RLX_TRY(wg_buffer_create(d, WG_ALIGN * GPU_MAX_WINDOWS, WGPU_BUFFER_STORAGE, &d->nothing));
+  if (d->caps.subgroup && !wg_subgroups_work(d)) {
+    d->caps.subgroup = 0;
+    gpu_caps_text(&d->caps, d->base.info.features, sizeof d->base.info.features);
+  }
+  const gpu_pipeline_maker *maker = d->is_late ? &wg_late_pipeline_maker : &wg_pipeline_maker;
+  RLX_TRY(gpu_pipelines_init(&d->pipelines, maker, d, gpu_column_wgsl, &d->caps));
   return wg_moves_init(d);
 }
 
@@ -213,6 +156,7 @@ rlx_status wg_device_open(uint32_t index, const rlx_open_options *options, rlx_d
   d->f = &l->api;
   d->physical = &l->devices[index];
   d->caps = d->physical->caps;
+  d->is_late = !l->is_native;
   rlx_status s = fill(d, options);
   if (s) wg_device_close(&d->base);
   else *out = &d->base;
@@ -232,6 +176,7 @@ void wg_device_close(rlx_device *base) {
     wg_layouts_destroy(d);
     wg_buffer_release(d, d->nothing);
     if (d->queue) d->f->QueueRelease(d->queue);
+    atomic_store(&d->lost_begun, true); /* some libraries report the end as a loss */
     d->f->DeviceRelease(d->handle);
   }
   if (d->has_lock) rlx_mutex_destroy(&d->lock);

@@ -1,8 +1,8 @@
-/* Finds the library: the file that RLX_WEBGPU_LIBRARY names, or the usual names.
+/* Starts the library and describes its adapters. wgpu-native lists them all; other libraries, and browsers, offer one,
+ * the one that they think best.
  *
- * wgpu-native, from version 29 on, is what this backend knows: its own functions list all adapters and wait for a
- * submission. A library has threads of its own and guarantees nothing to a forked child. So if the parent has started
- * it, a child reports that there is none. */
+ * A library has threads of its own and guarantees nothing to a forked child. So if the parent has started it, a child
+ * reports that there is none. */
 #include "webgpu/loader.h"
 
 #include <stdatomic.h>
@@ -16,64 +16,16 @@
 #include "base/process.h"
 
 enum {
-  MIN_VERSION = 29,      /* of wgpu-native: the layouts of api.h */
   MIN_STORAGE = 8,       /* storage buffers per stage: the windows of a kernel */
   MAX_ALIGN = GPU_ALIGN, /* of windows: what plans may rely on */
   PARAMS_BYTES = 128     /* of a kernel's parameters, a uniform buffer */
 };
-
-static const char *const names[] = {"libwgpu_native.so", "libwgpu_native-release.so"};
-static const char variable[] = "RLX_WEBGPU_LIBRARY";
 
 static wg_loader the_loader;
 static const wg_loader no_loader = {
   .why = "this process was forked from one that had started WebGPU, which no driver promises "
          "to survive: exec, or fork before the first device is opened or listed"};
 static atomic_uint started_by; /* the number of the process that loaded it, plus 1; 0: nobody */
-
-/* ---- the library ---- */
-
-static void *open_library(wg_loader *l, const char **name) {
-  const char *given = getenv(variable);
-  if (given && *given) {
-    *name = given;
-    void *library = rlx_library_open(given);
-    if (!library) snprintf(l->why, sizeof l->why, "%s is '%.150s', which cannot be loaded", variable, given);
-    return library;
-  }
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    void *library = rlx_library_open(*name = names[i]);
-    if (library) return library;
-  }
-  snprintf(l->why, sizeof l->why,
-           "no WebGPU here: libwgpu_native.so was not found (wgpu-native; the Python package wgpu has it), and %s is "
-           "not set",
-           variable);
-  return NULL;
-}
-
-static bool load_functions(wg_loader *l, void *library, const char *name) {
-  const char *missing = NULL;
-#define WG_FUNCTION(result, f, args) \
-  if (!rlx_library_find(library, "wgpu" #f, &l->api.f)) missing = "wgpu" #f;
-#define WG_NATIVE(result, f, args) rlx_library_find(library, "wgpu" #f, &l->api.f);
-#include "webgpu/functions.def"
-#undef WG_NATIVE
-#undef WG_FUNCTION
-  if (missing) {
-    snprintf(l->why, sizeof l->why, "'%.100s' is not a WebGPU library of today: it lacks %s", name, missing);
-    return false;
-  }
-  if (!l->api.GetVersion || !l->api.InstanceEnumerateAdapters) {
-    snprintf(l->why, sizeof l->why, "'%.100s' is not wgpu-native, the only WebGPU library known here", name);
-    return false;
-  }
-  l->version = l->api.GetVersion();
-  if (l->version >> 24 >= MIN_VERSION) return true;
-  snprintf(l->why, sizeof l->why, "'%.100s' is wgpu-native %u, and %d is needed", name, (unsigned)(l->version >> 24),
-           MIN_VERSION);
-  return false;
-}
 
 /* ---- adapters ---- */
 
@@ -82,11 +34,23 @@ static void copy_text(char *out, size_t bytes, WGPUStringView text) {
   snprintf(out, bytes, "%.*s", (int)(n < bytes ? n : bytes - 1), text.data ? text.data : "");
 }
 
+/* Browsers often report no more than a vendor and an architecture. */
+static void copy_name(wg_physical *p, const WGPUAdapterInfo *info) {
+  char vendor[48], architecture[48];
+  copy_text(p->name, sizeof p->name, info->device);
+  if (!p->name[0]) copy_text(p->name, sizeof p->name, info->description);
+  if (p->name[0]) return;
+  copy_text(vendor, sizeof vendor, info->vendor);
+  copy_text(architecture, sizeof architecture, info->architecture);
+  snprintf(p->name, sizeof p->name, "%s%s%s", vendor[0] ? vendor : "a GPU", architecture[0] ? " " : "", architecture);
+}
+
 static const char *interface_name(uint32_t backend) {
-  return backend == WGPU_BACKEND_VULKAN  ? "Vulkan"
-         : backend == WGPU_BACKEND_METAL ? "Metal"
-         : backend == WGPU_BACKEND_D3D12 ? "Direct3D 12"
-                                         : "another interface";
+  return backend == WGPU_BACKEND_VULKAN   ? "Vulkan"
+         : backend == WGPU_BACKEND_METAL  ? "Metal"
+         : backend == WGPU_BACKEND_D3D12  ? "Direct3D 12"
+         : backend == WGPU_BACKEND_WEBGPU ? "a browser"
+                                          : "another interface";
 }
 
 static uint64_t hash_text(uint64_t h, const char *text) {
@@ -120,16 +84,28 @@ static uint32_t count_units(rlx_device_kind kind) { /* WebGPU does not report th
   return rlx_os_cores();
 }
 
-static void fill_caps(const wg_loader *l, wg_physical *p) {
+/* Kernels are chosen by the size of subgroups, so it must be one. */
+static uint32_t subgroup_size(const wg_physical *p, const WGPUAdapterInfo *info) {
+  const uint32_t n = info->min_subgroup;
+  return p->subgroup_feature && n == info->max_subgroup && n >= 4 && n <= 128 && !(n & (n - 1)) ? n : 0;
+}
+
+static void fill_caps(const wg_loader *l, const WGPUAdapterInfo *info, wg_physical *p) {
   const WGPULimits *m = &p->limits;
   const uint64_t window = m->storage_binding < UINT32_MAX ? m->storage_binding : UINT32_MAX;
+  for (uint32_t i = 0; i < 2 && !p->subgroup_feature; i++) {
+    const uint32_t feature = i ? WGPU_FEATURE_SUBGROUPS : WGPU_FEATURE_NATIVE_SUBGROUP;
+    if (l->api.AdapterHasFeature(p->handle, feature)) p->subgroup_feature = feature;
+  }
   p->caps = (gpu_caps){
+    .subgroup = subgroup_size(p, info),
     .max_group = m->group_size < m->group_size_x ? m->group_size : m->group_size_x,
     .max_shared = m->shared_bytes,
     .max_groups_x = m->groups_per_dimension,
     .max_window_bytes = window / 16 * 16,
     .units = count_units(p->kind),
     .has_f16 = l->api.AdapterHasFeature(p->handle, WGPU_FEATURE_SHADER_F16) != 0,
+    .no_overlap = !l->is_native,
     .device_class = p->kind == RLX_DEVICE_DISCRETE     ? GPU_DISCRETE
                     : p->kind == RLX_DEVICE_INTEGRATED ? GPU_INTEGRATED
                                                        : GPU_SOFTWARE,
@@ -145,18 +121,17 @@ static bool probe(wg_loader *l, WGPUAdapter adapter, wg_physical *p) {
   *p = (wg_physical){.handle = adapter};
   if (l->api.AdapterGetInfo(adapter, &info) != WGPU_STATUS_SUCCESS ||
       l->api.AdapterGetLimits(adapter, &p->limits) != WGPU_STATUS_SUCCESS) {
-    snprintf(l->why, sizeof l->why, "wgpu-native does not describe an adapter that it lists");
+    snprintf(l->why, sizeof l->why, "the library does not describe an adapter that it lists");
     return false;
   }
   p->limits.chain = NULL;
-  copy_text(p->name, sizeof p->name, info.device);
+  copy_name(p, &info);
   copy_text(about, sizeof about, info.description);
-  snprintf(p->driver, sizeof p->driver, "wgpu-native %u.%u.%u on %s%s%.60s", (unsigned)(l->version >> 24),
-           (unsigned)(l->version >> 16 & 255), (unsigned)(l->version >> 8 & 255), interface_name(info.backend),
+  snprintf(p->driver, sizeof p->driver, "%.40s on %s%s%.60s", l->library, interface_name(info.backend),
            about[0] ? ", " : "", about);
   classify(p, info.type);
+  fill_caps(l, &info, p);
   l->api.AdapterInfoFreeMembers(info);
-  fill_caps(l, p);
   make_uuid(l, p);
   if (p->caps.max_group >= 128 && p->caps.max_shared >= 16384 && p->limits.storage_buffers >= MIN_STORAGE &&
       p->view_align <= MAX_ALIGN && p->limits.min_uniform_align <= MAX_ALIGN &&
@@ -173,6 +148,16 @@ static void add_device(wg_loader *l, const wg_physical *p) {
   l->devices[at] = *p;
 }
 
+static void take_adapter(wg_loader *l, WGPUAdapter adapter) {
+  wg_physical p;
+  if (probe(l, adapter, &p)) {
+    add_device(l, &p);
+    return;
+  }
+  rlx_log_write(RLX_LOG_INFO, "webgpu: not used: %s", l->why);
+  l->api.AdapterRelease(adapter);
+}
+
 static void list_adapters(wg_loader *l) {
   WGPUAdapter all[WG_MAX_DEVICES];
   const WGPUEnumerateAdapterOptions options = {.backends = WGPU_INSTANCE_BACKEND_PRIMARY};
@@ -182,31 +167,45 @@ static void list_adapters(wg_loader *l) {
     n = 0; /* the library fills the whole list */
   }
   if (n) l->api.InstanceEnumerateAdapters(l->instance, &options, all);
-  snprintf(l->why, sizeof l->why,
-           "wgpu-native is there, but finds no adapter: is a driver installed for this "
-           "machine's GPU?");
-  for (size_t i = 0; i < n; i++) {
-    wg_physical p;
-    if (probe(l, all[i], &p)) {
-      add_device(l, &p);
-      continue;
-    }
-    rlx_log_write(RLX_LOG_INFO, "webgpu: not used: %s", l->why);
-    l->api.AdapterRelease(all[i]);
-  }
-  if (l->n_devices) l->why[0] = 0;
+  for (size_t i = 0; i < n; i++) take_adapter(l, all[i]);
+}
+
+typedef struct adapter_request {
+  WGPUAdapter adapter;
+  atomic_bool is_done;
+} adapter_request;
+
+static void on_adapter(uint32_t status, WGPUAdapter adapter, WGPUStringView message, void *user1, void *user2) {
+  adapter_request *r = user1;
+  (void)message, (void)user2;
+  if (status == WGPU_STATUS_SUCCESS) r->adapter = adapter;
+  atomic_store(&r->is_done, true);
+}
+
+static void request_adapter(wg_loader *l) {
+  adapter_request r = {0};
+  l->api.InstanceRequestAdapter(
+    l->instance, &(WGPURequestAdapterOptions){.power = WGPU_POWER_HIGH},
+    (WGPURequestAdapterCallbackInfo){.mode = WGPU_CALLBACK_ALLOW_SPONTANEOUS, .callback = on_adapter, .user1 = &r});
+  while (!atomic_load(&r.is_done)) l->api.InstanceProcessEvents(l->instance);
+  if (r.adapter) take_adapter(l, r.adapter);
 }
 
 static void load(void) {
   atomic_store(&started_by, rlx_process_number() + 1);
   wg_loader *l = &the_loader;
-  const char *name = "";
-  void *library = open_library(l, &name);
-  if (!library || !load_functions(l, library, name)) return;
+  if (!wg_functions_get(l)) return;
   WGPUInstanceExtras extras = {.chain = {.type = WGPU_TYPE_INSTANCE_EXTRAS}, .backends = WGPU_INSTANCE_BACKEND_PRIMARY};
-  l->instance = l->api.CreateInstance(&(WGPUInstanceDescriptor){.chain = &extras.chain});
-  if (l->instance) list_adapters(l);
-  else snprintf(l->why, sizeof l->why, "'%.100s' cannot be started", name);
+  l->instance = l->api.CreateInstance(&(WGPUInstanceDescriptor){.chain = l->is_native ? &extras.chain : NULL});
+  if (!l->instance) {
+    if (!l->why[0]) snprintf(l->why, sizeof l->why, "%.40s is there, but cannot be started", l->library);
+    return;
+  }
+  snprintf(l->why, sizeof l->why, "%.40s is there, but finds no adapter: is a driver installed for this machine's GPU?",
+           l->library);
+  if (l->api.InstanceEnumerateAdapters) list_adapters(l);
+  else request_adapter(l);
+  if (l->n_devices) l->why[0] = 0;
 }
 
 const wg_loader *wg_loader_get(void) {

@@ -54,6 +54,7 @@ rlx_status wg_moves_init(wg_device *d) {
 void wg_moves_deinit(wg_device *d) {
   if (d->fill) d->f->ComputePipelineRelease(d->fill);
   if (d->move) d->f->ComputePipelineRelease(d->move);
+  wg_buffer_release(d, d->between);
 }
 
 /* ---- a dispatch ---- */
@@ -91,8 +92,9 @@ static rlx_status record(wg_device *d, WGPUCommandEncoder e, const wg_range *to,
   uint32_t n = 0;
   if (from) windows[n] = window_of(d, from, n, &p.from), n++;
   windows[n] = window_of(d, to, n, &p.to), n++;
-  WGPUBuffer params;
-  RLX_TRY(wg_buffer_create(d, WG_PARAMS_BYTES, WGPU_BUFFER_UNIFORM | WGPU_BUFFER_COPY_DST, &params));
+  WGPUBuffer params = d->f->DeviceCreateBuffer(
+    d->handle, &(WGPUBufferDescriptor){.usage = WGPU_BUFFER_UNIFORM | WGPU_BUFFER_COPY_DST, .bytes = WG_PARAMS_BYTES});
+  if (!params) return RLX_FAIL(RLX_NO_MEMORY, "webgpu: parameters of a copy");
   d->f->QueueWriteBuffer(d->queue, params, 0, &p, sizeof p);
   const WGPUBindGroupEntry all = {.buffer = params, .bytes = WG_PARAMS_BYTES};
   const WGPUBindGroup groups[] = {make_group(d, d->window_groups[n], windows, n),
@@ -134,16 +136,26 @@ static rlx_status copy_piece(wg_device *d, WGPUCommandEncoder e, const wg_range 
   return RLX_OK;
 }
 
+/* A buffer of at least so many bytes, which all copies share: the queue executes them in order. */
+static rlx_status reserve_between(wg_device *d, uint64_t bytes) {
+  enum { MIN_BYTES = 64 << 10 };
+  uint64_t size = MIN_BYTES;
+  while (size < bytes) size *= 2;
+  if (d->between && d->between_bytes >= bytes) return RLX_OK;
+  wg_buffer_release(d, d->between); /* commands keep it */
+  d->between = d->f->DeviceCreateBuffer(
+    d->handle,
+    &(WGPUBufferDescriptor){.usage = WGPU_BUFFER_STORAGE | WGPU_BUFFER_COPY_SRC | WGPU_BUFFER_COPY_DST, .bytes = size});
+  d->between_bytes = size;
+  return d->between ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "webgpu: %llu bytes for a copy", (unsigned long long)size);
+}
+
 /* Within a buffer: through another one. */
 static rlx_status copy_inside(wg_device *d, WGPUCommandEncoder e, const wg_range *to, const wg_range *from) {
   const uint64_t first = from->offset / 4 * 4, skip = from->offset - first, words = (skip + from->bytes + 3) / 4 * 4;
-  WGPUBuffer between;
-  RLX_TRY(wg_buffer_create(d, (words + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN,
-                           WGPU_BUFFER_STORAGE | WGPU_BUFFER_COPY_SRC | WGPU_BUFFER_COPY_DST, &between));
-  d->f->CommandEncoderCopyBufferToBuffer(e, from->buffer, first, between, 0, words);
-  rlx_status s = copy_piece(d, e, to, &(wg_range){between, skip, from->bytes});
-  wg_buffer_release(d, between); /* the encoder keeps it */
-  return s;
+  RLX_TRY(reserve_between(d, words + 16)); /* a window ends at a multiple of 16 */
+  d->f->CommandEncoderCopyBufferToBuffer(e, from->buffer, first, d->between, 0, words);
+  return copy_piece(d, e, to, &(wg_range){d->between, skip, from->bytes});
 }
 
 rlx_status wg_record_copy(wg_device *d, WGPUCommandEncoder e, const wg_range *to, const wg_range *from) {

@@ -13,7 +13,8 @@ typedef struct wg_range { /* of a buffer whose size is a multiple of WG_ALIGN */
   uint64_t offset, bytes;
 } wg_range;
 
-/* The following record commands; the caller has a guard for their errors and keeps the range inside the buffer. */
+/* The following record commands, under the lock; the caller has a guard for their errors and keeps the range inside the
+ * buffer. */
 
 /* Copies from->bytes bytes. Ranges of one buffer do not overlap. */
 rlx_status wg_record_copy(wg_device *d, WGPUCommandEncoder e, const wg_range *to, const wg_range *from);

@@ -10,10 +10,10 @@
 rlx_status wg_queue_create(rlx_device *d, rlx_queue **out) {
   *out = NULL;
   RLX_TRY(wg_check(wg_device_of(d)));
-  rlx_queue *q = rlx_new(rlx_queue);
+  wg_queue *q = rlx_new(wg_queue);
   if (!q) return RLX_FAIL(RLX_NO_MEMORY, "webgpu: a queue");
-  q->device = d;
-  *out = q;
+  q->base.device = d;
+  *out = &q->base;
   return RLX_OK;
 }
 
@@ -53,12 +53,13 @@ static void submit_commands(wg_device *d, const WGPUCommandBuffer *commands, siz
                                                                   .user2 = (void *)(uintptr_t)serial});
 }
 
-rlx_status wg_submit_locked(wg_device *d, WGPUCommandBuffer commands, uint64_t *serial) {
+/* place: what is submitted, for errors that come late. */
+static rlx_status submit_locked(wg_device *d, WGPUCommandBuffer commands, const char *place, uint64_t *serial) {
   WGPUCommandBuffer all[2];
   size_t n = 0;
   rlx_status s = wg_check(d);
   wg_guard g;
-  wg_guard_begin(&g);
+  wg_guard_begin(d, &g, NULL);
   if (d->batch) {
     all[n] = s ? NULL : d->f->CommandEncoderFinish(d->batch, NULL);
     n += all[n] != NULL;
@@ -69,7 +70,7 @@ rlx_status wg_submit_locked(wg_device *d, WGPUCommandBuffer commands, uint64_t *
   if (!s) s = wg_check(d);
   if (!s && !g.type) submit_commands(d, all, n); /* wgpu-native ends the process if it cannot submit */
   for (size_t i = 0; i < n; i++) d->f->CommandBufferRelease(all[i]);
-  rlx_status submitted = wg_guard_end(d, &g, "submitting work");
+  rlx_status submitted = wg_guard_end(d, &g, "%ssubmitting work", place);
   if (!s) s = submitted;
   d->has_writes = false;
   d->written_bytes = 0;
@@ -78,20 +79,30 @@ rlx_status wg_submit_locked(wg_device *d, WGPUCommandBuffer commands, uint64_t *
   return s;
 }
 
-rlx_status wg_submit(wg_device *d, WGPUCommandBuffer commands, uint64_t *serial) {
+rlx_status wg_submit_locked(wg_device *d, uint64_t *serial) { return submit_locked(d, NULL, "", serial); }
+
+rlx_status wg_submit(wg_device *d, WGPUCommandBuffer commands, const char *place, uint64_t *serial) {
   rlx_log_lock(&d->lock);
-  rlx_status s = wg_submit_locked(d, commands, serial);
+  rlx_status s = submit_locked(d, commands, place, serial);
+  rlx_log_unlock(&d->lock);
+  return s;
+}
+
+rlx_status wg_mark(wg_device *d, uint64_t *serial) {
+  rlx_log_lock(&d->lock);
+  *serial = d->submitted;
+  rlx_status s = d->batch || d->has_writes ? wg_submit_locked(d, serial) : wg_check(d);
   rlx_log_unlock(&d->lock);
   return s;
 }
 
 rlx_status wg_queue_mark(rlx_queue *q, uint64_t *value) {
   wg_device *d = wg_device_of(q->device);
-  rlx_log_lock(&d->lock);
-  *value = d->submitted;
-  rlx_status s = d->batch || d->has_writes ? wg_submit_locked(d, NULL, value) : wg_check(d);
-  rlx_log_unlock(&d->lock);
-  return s;
+  wg_guard g;
+  wg_guard_begin(d, &g, wg_late_of(q));
+  rlx_status s = wg_mark(d, value);
+  rlx_status caught = wg_guard_end(d, &g, "submitting work");
+  return s ? s : caught;
 }
 
 /* ---- waiting ---- */
@@ -99,13 +110,9 @@ rlx_status wg_queue_mark(rlx_queue *q, uint64_t *value) {
 static void nap(void) { rlx_os_sleep(50000); }
 
 /* Runs callbacks; with `waits`, returns when the submission is done, where the library can wait. */
-static void pump(const wg_device *d, uint64_t serial, WGPUSubmissionIndex index, bool waits) {
-  if (!d->f->DevicePoll) {
-    d->f->InstanceProcessEvents(d->loader->instance);
-    if (waits && serial > atomic_load(&d->completed)) nap();
-    return;
-  }
-  d->f->DevicePoll(d->handle, waits, waits ? &index : NULL);
+static void pump(const wg_device *d, WGPUSubmissionIndex index, bool waits) {
+  if (d->f->DevicePoll) d->f->DevicePoll(d->handle, waits, waits ? &index : NULL);
+  else wg_pump(d);
 }
 
 static WGPUSubmissionIndex index_of(wg_device *d, uint64_t serial) {
@@ -118,12 +125,12 @@ static WGPUSubmissionIndex index_of(wg_device *d, uint64_t serial) {
 rlx_status wg_wait(wg_device *d, uint64_t serial) {
   const WGPUSubmissionIndex index = serial > atomic_load(&d->completed) ? index_of(d, serial) : 0;
   wg_guard g;
-  wg_guard_begin(&g);
+  wg_catch_begin(&g, NULL);
   for (uint32_t i = 0; serial > atomic_load(&d->completed) && !atomic_load(&d->base.is_lost) && !g.type; i++) {
-    pump(d, serial, index, true);
-    if (i) nap(); /* another thread is running the callback */
+    pump(d, index, true);
+    if (i && !d->is_late) nap(); /* another thread is running the callback */
   }
-  RLX_TRY(wg_guard_end(d, &g, "waiting for the device"));
+  RLX_TRY(wg_catch_end(d, &g, "waiting for the device"));
   if (serial > atomic_load(&d->completed)) return wg_check(d);
   rlx_log_lock(&d->lock);
   rlx_status s = wg_reads_fetch(d, serial);
@@ -131,18 +138,24 @@ rlx_status wg_wait(wg_device *d, uint64_t serial) {
   return s;
 }
 
-rlx_status wg_queue_wait(rlx_queue *q, uint64_t value) { return wg_wait(wg_device_of(q->device), value); }
+rlx_status wg_queue_wait(rlx_queue *q, uint64_t value) {
+  wg_device *d = wg_device_of(q->device);
+  rlx_status s = wg_wait(d, value);
+  wg_answers_await(d);
+  rlx_status late = wg_late_take(d, wg_late_of(q)), other = late ? RLX_OK : wg_late_take(d, &d->late);
+  return s ? s : late ? late : other;
+}
 
 rlx_status wg_queue_poll(rlx_queue *q, uint64_t value, bool *out) {
   wg_device *d = wg_device_of(q->device);
   wg_guard g;
-  wg_guard_begin(&g);
-  if (value > atomic_load(&d->completed) && !atomic_load(&d->base.is_lost)) pump(d, value, 0, false);
-  wg_guard_drop(&g);
+  wg_catch_begin(&g, NULL);
+  if (value > atomic_load(&d->completed) && !atomic_load(&d->base.is_lost)) pump(d, 0, false);
+  wg_catch_drop(&g);
   *out = true;
   if (atomic_load(&d->base.is_lost)) return RLX_OK; /* waiting reports it */
   *out = value <= atomic_load(&d->completed);
-  return *out ? wg_wait(d, value) : RLX_OK; /* which fetches what was copied to the host */
+  return *out ? wg_queue_wait(q, value) : RLX_OK; /* which fetches what was copied to the host */
 }
 
 /* All queues are one timeline, and a point is of work that was submitted. */
@@ -154,8 +167,8 @@ rlx_status wg_queue_after(rlx_queue *q, rlx_point point) {
 void wg_settle(wg_device *d) {
   rlx_saved_message message;
   rlx_message_save(&message);
-  rlx_queue q = {.device = &d->base};
-  uint64_t value;
-  if (!wg_queue_mark(&q, &value)) (void)(wg_wait(d, value) == RLX_OK);
+  uint64_t serial;
+  if (!wg_mark(d, &serial)) (void)(wg_wait(d, serial) == RLX_OK);
+  wg_answers_await(d);
   rlx_message_restore(&message);
 }

@@ -2,7 +2,8 @@
  *
  * A submission has a serial, and a callback notes that it is done. Callbacks run while a thread waits. A copy to the
  * host (wg_read) goes to a buffer that can be mapped, and from there to its destination when a thread waits for its
- * submission: so after a wait, the bytes of every copy submitted before it are there. */
+ * submission: so after a wait, the bytes of every copy submitted before it are there. A wait for a queue also reports
+ * the errors of its calls that came after them. */
 #ifndef RLX_WEBGPU_QUEUE_H
 #define RLX_WEBGPU_QUEUE_H
 
@@ -17,10 +18,14 @@ rlx_status wg_queue_after(rlx_queue *q, rlx_point point);
 
 /* The encoder of the open batch; under the lock. */
 rlx_status wg_batch_locked(wg_device *d, WGPUCommandEncoder *out);
-/* Submits the batch, the writes before it, and then `commands` (may be NULL), which is released. */
-rlx_status wg_submit_locked(wg_device *d, WGPUCommandBuffer commands, uint64_t *serial);
-rlx_status wg_submit(wg_device *d, WGPUCommandBuffer commands, uint64_t *serial);
-rlx_status wg_wait(wg_device *d, uint64_t serial); /* without the lock */
+/* Submits the batch and the writes before it. */
+rlx_status wg_submit_locked(wg_device *d, uint64_t *serial);
+/* The same, and then `commands`, which is released; errors that come late have the place (wg_place) in front. */
+rlx_status wg_submit(wg_device *d, WGPUCommandBuffer commands, const char *place, uint64_t *serial);
+/* Submits the batch and the writes, if there are any. */
+rlx_status wg_mark(wg_device *d, uint64_t *serial);
+/* Without the lock. Errors that came late are wg_queue_wait's. */
+rlx_status wg_wait(wg_device *d, uint64_t serial);
 /* Waits for all work as far as the device can still do it; reports nothing. */
 void wg_settle(wg_device *d);
 

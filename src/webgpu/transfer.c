@@ -57,7 +57,22 @@ rlx_status wg_block_create_host(rlx_device *base, uint64_t bytes, rlx_block **ou
   return RLX_OK;
 }
 
-/* Buffers that the device still uses outlive their handles, so only host memory is waited for. */
+/* A browser frees the memory of a released buffer some time later, so it is destroyed, after what was recorded with it
+ * was submitted. Submitted work has it until it is done. */
+static void destroy_buffer(wg_device *d, WGPUBuffer b) {
+  uint64_t serial;
+  if (!b) return;
+  rlx_saved_message message;
+  rlx_message_save(&message);
+  rlx_log_lock(&d->lock);
+  if (d->batch) (void)(wg_submit_locked(d, &serial) == RLX_OK);
+  rlx_log_unlock(&d->lock);
+  rlx_message_restore(&message);
+  d->f->BufferDestroy(b);
+  wg_buffer_release(d, b);
+}
+
+/* Only host memory is waited for. */
 void wg_block_destroy(rlx_device *base, rlx_block *block) {
   if (!block) return;
   wg_device *d = wg_device_of(base);
@@ -69,7 +84,7 @@ void wg_block_destroy(rlx_device *base, rlx_block *block) {
     rlx_log_unlock(&d->lock);
     rlx_mem_free(block->map);
   }
-  wg_buffer_release(d, b->buffer);
+  destroy_buffer(d, b->buffer);
   rlx_mem_free(b);
 }
 
@@ -84,7 +99,7 @@ static rlx_status write_words(wg_device *d, WGPUBuffer to, uint64_t offset, cons
     d->written_bytes += n;
     if (d->written_bytes < d->slot_bytes) continue;
     uint64_t serial;
-    RLX_TRY(wg_submit_locked(d, NULL, &serial));
+    RLX_TRY(wg_submit_locked(d, &serial));
     if (serial < MAX_PIECES) continue;
     rlx_log_unlock(&d->lock);
     rlx_status s = wg_wait(d, serial - MAX_PIECES + 1);
@@ -105,7 +120,7 @@ static uint64_t min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static rlx_status write_locked(wg_device *d, WGPUBuffer to, uint64_t offset, const unsigned char *src, uint64_t bytes) {
   const uint64_t head = min((4 - offset % 4) % 4, bytes), words = (bytes - head) / 4 * 4, tail = bytes - head - words;
   uint64_t serial;
-  if (d->batch) RLX_TRY(wg_submit_locked(d, NULL, &serial));
+  if (d->batch) RLX_TRY(wg_submit_locked(d, &serial));
   if (words) RLX_TRY(write_words(d, to, offset + head, src + head, words));
   if (head) RLX_TRY(write_edge(d, to, offset, src, head));
   return tail ? write_edge(d, to, offset + head + words, src + head + words, tail) : RLX_OK;
@@ -123,7 +138,7 @@ static rlx_status read_pieces(wg_device *d, WGPUBuffer from, uint64_t offset, un
     s = wg_wait(d, serials[i % MAX_PIECES]);
     rlx_log_lock(&d->lock);
     if (!s) s = wg_read_locked(d, from, offset + at, dst + at, n);
-    if (!s) s = wg_submit_locked(d, NULL, &serials[i % MAX_PIECES]);
+    if (!s) s = wg_submit_locked(d, &serials[i % MAX_PIECES]);
     rlx_log_unlock(&d->lock);
   }
   for (uint32_t k = 0; k < MAX_PIECES && !s; k++) s = wg_wait(d, serials[(i + k) % MAX_PIECES]);
@@ -150,7 +165,7 @@ static rlx_status map_of(wg_device *d, const rlx_block *b, unsigned char **out) 
   uint64_t pending = atomic_load(&block_of(b)->pending), serial;
   *out = b->map;
   if (!pending) return RLX_OK;
-  RLX_TRY(wg_queue_mark(&(rlx_queue){.device = &d->base}, &serial)); /* it may be in the batch */
+  RLX_TRY(wg_mark(d, &serial)); /* it may be in the batch */
   RLX_TRY(wg_wait(d, min(pending, serial)));
   atomic_compare_exchange_strong(&block_of(b)->pending, &pending, 0);
   return RLX_OK;
@@ -167,7 +182,7 @@ rlx_status wg_write(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src
     return RLX_OK;
   }
   wg_guard g;
-  wg_guard_begin(&g);
+  wg_guard_begin(d, &g, wg_late_of(q));
   rlx_log_lock(&d->lock);
   rlx_status s = write_locked(d, wg_buffer(b), offset, src, bytes);
   rlx_log_unlock(&d->lock);
@@ -180,14 +195,23 @@ rlx_status wg_read_block(rlx_queue *q, const rlx_block *b, uint64_t offset, void
   unsigned char *map;
   RLX_TRY(check_range(d, "read", b, offset, bytes));
   if (!bytes) return RLX_OK;
-  if (!b->map) return read_pieces(d, wg_buffer(b), offset, dst, bytes);
-  RLX_TRY(map_of(d, b, &map));
-  memcpy(dst, map + offset, (size_t)bytes);
-  return RLX_OK;
+  if (b->map) {
+    RLX_TRY(map_of(d, b, &map));
+    memcpy(dst, map + offset, (size_t)bytes);
+    return RLX_OK;
+  }
+  wg_guard g;
+  wg_guard_begin(d, &g, wg_late_of(q));
+  rlx_status s = read_pieces(d, wg_buffer(b), offset, dst, bytes);
+  rlx_status caught = wg_guard_end(d, &g, "reading %llu bytes", (unsigned long long)bytes);
+  return s ? s : caught ? caught : wg_queue_wait(q, 0); /* which has the errors of all that was read */
 }
 
-static rlx_status copy_to_host(wg_device *d, rlx_block *dst, uint64_t to, const rlx_block *src, uint64_t from,
+static rlx_status copy_to_host(rlx_queue *q, rlx_block *dst, uint64_t to, const rlx_block *src, uint64_t from,
                                uint64_t bytes) {
+  wg_device *d = wg_device_of(q->device);
+  wg_guard g;
+  wg_guard_begin(d, &g, wg_late_of(q));
   rlx_log_lock(&d->lock);
   rlx_status s = RLX_OK;
   for (uint64_t at = 0, n; at < bytes && !s; at += n) {
@@ -196,13 +220,15 @@ static rlx_status copy_to_host(wg_device *d, rlx_block *dst, uint64_t to, const 
   }
   atomic_store(&block_of(dst)->pending, d->submitted + 1);
   rlx_log_unlock(&d->lock);
-  return s;
+  rlx_status caught = wg_guard_end(d, &g, "reading %llu bytes", (unsigned long long)bytes);
+  return s ? s : caught;
 }
 
-static rlx_status copy_on_device(wg_device *d, const wg_range *to, const wg_range *from) {
+static rlx_status copy_on_device(rlx_queue *q, const wg_range *to, const wg_range *from) {
+  wg_device *d = wg_device_of(q->device);
   WGPUCommandEncoder e;
   wg_guard g;
-  wg_guard_begin(&g);
+  wg_guard_begin(d, &g, wg_late_of(q));
   rlx_log_lock(&d->lock);
   rlx_status s = wg_batch_locked(d, &e);
   if (!s) s = wg_record_copy(d, e, to, from);
@@ -225,8 +251,8 @@ rlx_status wg_copy(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_
     RLX_TRY(map_of(d, src, &map));
     return wg_write(q, dst, dst_offset, map + src_offset, bytes);
   }
-  if (dst->map) return copy_to_host(d, dst, dst_offset, src, src_offset, bytes);
-  return copy_on_device(d, &(wg_range){wg_buffer(dst), dst_offset, bytes},
+  if (dst->map) return copy_to_host(q, dst, dst_offset, src, src_offset, bytes);
+  return copy_on_device(q, &(wg_range){wg_buffer(dst), dst_offset, bytes},
                         &(wg_range){wg_buffer(src), src_offset, bytes});
 }
 
@@ -242,7 +268,7 @@ rlx_status wg_zero(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes) 
     return RLX_OK;
   }
   wg_guard g;
-  wg_guard_begin(&g);
+  wg_guard_begin(d, &g, wg_late_of(q));
   rlx_log_lock(&d->lock);
   rlx_status s = wg_batch_locked(d, &e);
   if (!s) s = wg_record_zero(d, e, &(wg_range){wg_buffer(b), offset, bytes});

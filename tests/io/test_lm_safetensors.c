@@ -150,6 +150,7 @@ static const struct {
 /* clang-format on */
 
 TEST(headers) {
+  SKIP_WITH_32_BITS();
   CHECK(folder_begin());
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     rlx_file *f;
@@ -213,7 +214,7 @@ TEST(deep_and_long_values) {
     lm_image_safetensors(&image, text, 0);
     clock_t start = clock();
     CHECK_FAILS(open_image(&f), RLX_LIMIT, "tensor 't'");
-    CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 1.0);
+    CHECK(TEST_IS_WASM || (double)(clock() - start) / CLOCKS_PER_SEC < 1.0);
   }
 }
 
@@ -237,7 +238,7 @@ TEST(long_typed_lists) {
   clock_t start = clock();
   CHECK_FAILS(rlx_file_open(folder_path("x.safetensors"), NULL, &f), RLX_UNSUPPORTED,
               "the metadata 'k': expected at most 2097152");
-  CHECK((double)(clock() - start) / CLOCKS_PER_SEC < (TEST_IS_SANITIZED ? 10.0 : 1.5));
+  CHECK(TEST_IS_WASM || (double)(clock() - start) / CLOCKS_PER_SEC < (TEST_IS_SANITIZED ? 10.0 : 1.5));
 }
 
 TEST(every_byte_changed) {

@@ -408,7 +408,7 @@ TEST(large_files_are_judged_by_their_head) {
     if (truncate(path, (off_t)8 << 30) != 0) SKIP("the file system makes no sparse file of 8 GiB");
     clock_t start = clock();
     CHECK_FAILS(rlx_npy_read(path, &t), RLX_INVALID, with_head ? "takes 24 bytes" : "expected a .npy file");
-    CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 0.5);
+    CHECK(TEST_IS_WASM || (double)(clock() - start) / CLOCKS_PER_SEC < 0.5);
   }
   unlink(path);
 }

@@ -14,6 +14,7 @@ static rlx_status load(rlx_limits limits, uint32_t context, rlx_lm **out) {
 }
 
 TEST(a_model_that_takes_too_much) {
+  SKIP_WITH_32_BITS();
   rlx_lm *lm;
   CHECK_FAILS(load((rlx_limits){.device_bytes = 2 * MIB}, 0, &lm), RLX_LIMIT, "the limit is 2.0 MiB");
   CHECK(!lm);

@@ -166,9 +166,11 @@ TEST(fma_rounds_once) {
   for (int i = 0; i < 4; i++) a[i] = b[i] = 1 + 0x1p-12f;
   rlx_tensor in[3] = {VECTOR(RLX_F32, a), VECTOR(RLX_F32, b), VECTOR(RLX_F32, c)}, out = VECTOR(RLX_F32, y);
   CHECK_OK(call_kernel(RLX_OP_fma, NULL, in, 3, &out));
+#if !defined(__wasi__) /* whose fmaf rounds twice */
   for (int i = 0; i < 4; i++)
     if (y[i] != fmaf(a[i], b[i], c[i]))
       FAIL("element %d is %a but must be %a", i, (double)y[i], (double)fmaf(a[i], b[i], c[i]));
+#endif
   CHECK(y[0] == 1 + 0x1p-11f + 0x1p-23f && y[1] == 1 + 0x1p-11f);
 }
 

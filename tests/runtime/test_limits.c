@@ -33,6 +33,7 @@ static void put(const char *name, const char *text) {
 }
 
 TEST(free_memory_of_the_machine_and_of_its_groups) {
+  SKIP_WITH_32_BITS(); /* whose address space is a limit too */
   CHECK(folder_begin());
   CHECK(rlx_machine_free_bytes() > MIB); /* the real machine */
   CHECK_EQ_INT(rlx_machine_free_bytes_at(folder_name()), 0);
@@ -127,6 +128,7 @@ TEST(memory_of_a_gpu_is_limited) { device_is_limited("vulkan"); }
 TEST(memory_of_a_gpu_is_limited_on_cuda) { device_is_limited("cuda"); }
 
 TEST(what_no_machine_has_is_refused_by_default) {
+  SKIP_WITH_32_BITS();
   rlx_session *s;
   rlx_graph *g;
   rlx_executable *e;
@@ -158,6 +160,7 @@ static const char *const bombs[] = {
 
 /* Nothing is computed at compile time, and the plan reports what a run needs. With a lower limit the compile fails. */
 TEST(small_graphs_with_large_values_are_planned_not_folded) {
+  SKIP_WITH_32_BITS();
   rlx_session *s;
   CHECK_OK(limited_session("cpu", (rlx_limits){.device_bytes = 64 * MIB, .host_bytes = 64 * MIB}, &s));
   for (size_t k = 0; k < 2 * (sizeof bombs / sizeof *bombs); k++) {

@@ -101,6 +101,13 @@ __attribute__((format(printf, 4, 5))) static inline void test_report(test_result
   putchar('\n');
 }
 
+/* WebAssembly has no clock of the processor, no emulated GPU, and no memory that goes back to the system. */
+#if defined(__wasi__)
+#define TEST_IS_WASM 1
+#else
+#define TEST_IS_WASM 0
+#endif
+
 #define TEST_STOP_(result, ...)                             \
   do {                                                      \
     test_report((result), __FILE__, __LINE__, __VA_ARGS__); \
@@ -108,6 +115,8 @@ __attribute__((format(printf, 4, 5))) static inline void test_report(test_result
   } while (0)
 
 #define SKIP(why) TEST_STOP_(TEST_SKIPPED, "%s", (why))
+#define SKIP_WITH_32_BITS() \
+  if (sizeof(void *) == 4) SKIP("expects sizes of 64 bits")
 #define FAIL(...) TEST_STOP_(TEST_FAILED, __VA_ARGS__)
 
 #define CHECK(cond)                 \

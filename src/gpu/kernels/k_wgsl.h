@@ -29,8 +29,23 @@
 #define FN3(R, n, A, a, B, b, C, c) fn n(a : A, b : B, c : C) -> R
 #define FN4(R, n, A, a, B, b, C, c, D, d) fn n(a : A, b : B, c : C, d : D) -> R
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) fn n(a : A, b : B, c : C, d : D, e : E) -> R
+#ifdef K_SUBGROUP
+#define KERNEL(n) @compute @workgroup_size(GROUP) fn n(@builtin(local_invocation_id) k_lid : vec3<u32>, \
+  @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>, \
+  @builtin(subgroup_size) k_sg_size : u32, @builtin(subgroup_invocation_id) k_sg_lane : u32, \
+  @builtin(subgroup_id) k_sg_index : u32) { if (WG >= p.groups) { return; }
+#define SG_SIZE k_sg_size
+#define SG_LANE k_sg_lane
+#define SG_INDEX k_sg_index
+#define SG_ADD(x) subgroupAdd(x)
+#define SG_MAX(x) subgroupMax(x)
+#define SG_MIN(x) subgroupMin(x)
+#define SG_FROM(x, lane) subgroupShuffle(x, lane)
+#define SG_XOR(x, mask) subgroupShuffleXor(x, mask)
+#else
 #define KERNEL(n) @compute @workgroup_size(GROUP) fn n(@builtin(local_invocation_id) k_lid : vec3<u32>, \
   @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if (WG >= p.groups) { return; }
+#endif
 #define EARLY(i)
 #define KERNEL_EARLY(n) KERNEL(n)
 #define ENTER

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""rlx.js and the demo page in a headless Chromium: conformance, sources of bytes, text that streams and stops, ONNX,
+use without a network, and whether everybody can use the page.
+
+WebGPU runs on SwiftShader, a GPU in software. RLX_TEST_WEBGPU=all runs all conformance cases on it, otherwise those of
+some ops. RLX_TEST_SCREENSHOTS=FOLDER writes the pictures of docs/web.md there. Chromium (Debian: chromium) or
+playwright-core (npm, by tools/setup test) that is missing is a reason to skip.
+"""
+
+import functools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from web import ROOT, SECONDS, SHAKESPEARE, WASM, Server, Vices, fetch_model, js, node, skip_all_without
+from cli import Skip, check, equal, main, test
+
+PACKAGES = ROOT / "build/tools/npm"
+SOME_OPS = "add,softmax,rms_norm,rope"  # others take a software GPU minutes: it compiles every kernel anew
+LARGEST_PICTURE = 150_000
+CONTRAST = 4.5
+SERVER = object()  # an argument of a case: the process that serves its page
+
+
+@functools.cache
+def tools():
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if not chromium:
+        raise Skip("Chromium is not installed (Debian: chromium)")
+    if not (PACKAGES / "node_modules/playwright-core").is_dir():
+        raise Skip("playwright-core is not installed (tools/setup test, which needs npm)")
+    return {"CHROMIUM": chromium, "PLAYWRIGHT": str(PACKAGES)}
+
+
+skip_all_without(node, tools)
+
+
+class Page:
+    """`with Page() as address:` serves the page by web/serve.mjs."""
+
+    def __init__(self, *options):
+        self.options = options
+
+    def __enter__(self):
+        command = [node(), str(ROOT / "web/serve.mjs"), "--port", "0", *self.options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, "RLX_WASM_DIR": str(WASM)})
+        return self.process.stdout.readline().strip()
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def drive(case, *args, page=()):
+    """Runs a case of browser.mjs on a page of its own."""
+    env = {**os.environ, **tools()}
+    served = Page(*page)
+    with served as address:
+        given = [served.process.pid if x is SERVER else x for x in args]
+        command = [node(), str(ROOT / "tests/web/browser.mjs"), case, address, *map(str, given)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS, env=env)
+    if done.returncode:
+        raise AssertionError(f"{case}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    return json.loads(done.stdout)
+
+
+def webgpu():
+    found = [d for d in drive("devices")["devices"] if d["backend"] == "webgpu"]
+    if not found:
+        raise Skip("this Chromium has no WebGPU adapter, not even in software")
+    return found[0]
+
+
+@test
+def devices():
+    found = drive("devices")
+    check(any(d["backend"] == "cpu" for d in found["devices"]), f"devices: {found}")
+    check(found["isolated"] and found["about"]["features"]["simd"], f"about: {found['about']}")
+    told = found["absent"] + [d for d in found["devices"] if d["backend"] == "webgpu"]
+    check(any("webgpu" == x["backend"] for x in told), f"WebGPU is neither there nor absent for a reason: {found}")
+    check(not drive("devices", page=["--plain"])["isolated"], "--plain still isolates")
+
+
+@test
+def without_webgpu_the_page_says_why():
+    told = drive("noGpu")
+    check(told["why"] or "No WebGPU" in told["note"], f"WebGPU is there: {told}")
+    check(told["disabled"], "WebGPU can be chosen")
+    check("No WebGPU: " in told["note"] and len(told["note"]) > 30, f"the note is {told['note']!r}")
+    check(told["status"] in ("unsupported", "not found"), f"a graph on webgpu: {told}")
+
+
+@test
+def conformance_on_the_cpu():
+    told = drive("conform", "cpu", "")
+    check(told["counts"]["pass"] > 2000, f"cases: {told['counts']}")
+    equal(told["failed"], [], "cases that fail")
+
+
+@test
+def conformance_on_webgpu():
+    webgpu()
+    told = drive("conform", "webgpu", "" if os.environ.get("RLX_TEST_WEBGPU") == "all" else SOME_OPS)
+    check(told["counts"]["pass"] > 50, f"cases: {told['counts']}")
+    equal(told["failed"], [], "cases that fail")
+
+
+@test
+def every_source_gives_the_same_text():
+    expected = js("generate", SHAKESPEARE, json.dumps({"prompt": "ROMEO:", "maxTokens": 40, "exact": True}))
+    Vices.headers_too = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "Range",
+                         "Access-Control-Expose-Headers": "Content-Range, ETag"}
+    with Server(model=SHAKESPEARE) as base:
+        told = drive("sources", "cpu", SHAKESPEARE, "models/shakespeare.gguf",
+                     *[f"{base}/{way}/model" for way in ["good", "whole", "cut", "cutwhole", "missing"]])
+        for way in ["file", "models/shakespeare.gguf", f"{base}/good/model", f"{base}/whole/model"]:
+            equal(told[way], expected["text"], f"the text from {way}")
+        for way, status in {"cut": "io", "cutwhole": "io", "missing": "not found"}.items():
+            equal(told[f"{base}/{way}/model"].get("status"), status, f"{way}: {told[f'{base}/{way}/model']}")
+    equal(told["left"], [], "downloads that were left behind")
+    del Vices.headers_too["Access-Control-Expose-Headers"]  # the size must then be asked for
+    with Server(model=SHAKESPEARE) as base:
+        told = drive("sources", "cpu", SHAKESPEARE, f"{base}/good/model")
+        equal(told[f"{base}/good/model"], expected["text"], "the text from a server that hides its headers")
+
+
+@test
+def a_load_is_stopped():
+    for page in [[], ["--plain"]]:
+        told = drive("cancelLoad", page=page)
+        equal(told["isolated"], not page, "isolated")
+        equal(told["outcome"], "AbortError", f"{page}: an aborted load")
+        check(told["text"], f"{page}: the worker works afterwards")
+        equal(told["live"], 0, f"{page}: blocks left")
+
+
+@test
+def text_streams_and_stops():
+    for page in [[], ["--plain"]]:
+        told = drive("chat", "cpu", page=page)
+        check(len(set(told["lengths"])) == 4, f"{page}: lengths of the text: {told['lengths']}")
+        equal(told["later"], told["stopped"], f"{page}: the text's length after Stop")
+        check(told["stopped"] < 4000 and told["plan"] > 10 and "cpu" in told["note"], f"{page}: {told}")
+        equal(told["errors"], [], f"{page}: errors on the page")
+
+
+@test
+def text_on_webgpu():
+    webgpu()
+    told = drive("chat", "webgpu")
+    check("webgpu" in told["note"] and "webgpu" in told["speed"], f"the device: {told['note']} {told['speed']}")
+    equal(told["later"], told["stopped"], "the text's length after Stop")
+    equal(told["errors"], [], "errors on the page")
+
+
+@test
+def onnx_models():
+    fetch_model("magika")
+    fetch_model("ppocr")
+    told = drive("onnx", ROOT / "tools/check_layers")
+    equal(told["kinds"][1], "python", f"the kind of a Python script ({told['kinds'][0]})")
+    # This model seldom reads spaces.
+    lines = [line.replace(" ", "") for line in told["lines"]]
+    equal(lines, ["Hello,RLX2026", "runsinthebrowser"], f"lines: {told['note']}")
+    equal(told["errors"], [], "errors on the page")
+
+
+@test
+def without_a_network():
+    told = drive("offline", SERVER)
+    check("loaded in" in told["note"] and told["text"], f"the model without a network: {told}")
+
+
+@test
+def everybody_can_use_it():
+    told = drive("access")
+    equal(told["unnamed"], [], "controls without a name")
+    check({"model-note", "device-note", "log"} <= set(told["live"]), f"live regions: {told['live']}")
+    for scheme in ["light", "dark"]:
+        check(told[scheme]["ratio"] >= CONTRAST, f"{scheme}: a contrast of {told[scheme]}")
+    check({"chat-send", "chat-tokens", "chat-temperature"} <= set(told["reached"]), f"Tab reaches {told['reached']}")
+    check(told["wider"] <= 0, f"on a phone the page is {told['wider']} pixels too wide")
+    equal(told["errors"], [], "errors on the page")
+
+
+@test
+def pictures():
+    folder = pathlib.Path(os.environ.get("RLX_TEST_SCREENSHOTS") or ".").resolve()
+    equal(drive("screenshots", folder)["errors"], [], "errors on the page")
+    for name in ["web-desktop.png", "web-phone.png"]:
+        size = (folder / name).stat().st_size
+        check(5_000 < size < LARGEST_PICTURE, f"{name} has {size} bytes")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
