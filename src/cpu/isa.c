@@ -1,6 +1,6 @@
-/* Detects which instruction sets of isa.def this machine can run. A set counts only if the processor has every extension
- * that its files are compiled for and the operating system saves its registers. The compiler's builtin test checks
- * both. */
+/* Detects which instruction sets of isa.def this machine can run. A set counts only if the processor has every
+ * extension that its files are compiled for and the operating system saves its registers. The compiler's builtin test
+ * checks both. */
 #include <string.h>
 
 #include "cpu/cpu.h"

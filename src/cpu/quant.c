@@ -180,8 +180,68 @@ static void run_pair(const quant_run *q, const cpu_product *p, const tile *t, si
   finish(p, t->first, t->n, column, wide[0], PAIR * CPU_QUANT_ROWS, s->n - column < n ? s->n - column : n);
 }
 
+/* ---- many rows: groups are expanded first ---- */
+
+enum { WIDE_ROWS = 64 }; /* rows of a for which a group is expanded once */
+
+/* Products of n rows from `first` on, at most WIDE_ROWS, with group g. */
+static void dot_expanded(const quant_run *q, const cpu_product *p, size_t g, size_t first, size_t n,
+                         sums_of_row *sums) {
+  enum { TILE = CPU_QUANT_EXPANDED_ROWS, ELEMENTS = 256 };
+  const cpu_product_shape *s = &p->shape;
+  const cpu_quant_expanded *e = &q->table->expanded[s->b_type];
+  size_t column = g * CPU_QUANT_ROWS, n_rows = s->n - column < CPU_QUANT_ROWS ? s->n - column : CPU_QUANT_ROWS;
+  const uint8_t *b = (const uint8_t *)p->b + column * q->row_bytes;
+  bool is_packed = s->b_layout == CPU_LAYOUT_QUANT_ROWS && n_rows == CPU_QUANT_ROWS;
+  size_t at_once = ELEMENTS / q->block_elements, ns = 0;
+  _Alignas(64) uint8_t expanded[CPU_QUANT_EXPANDED_BYTES];
+  _Alignas(64) uint8_t packed[2 * CPU_QUANT_ROWS * CPU_QUANT_BLOCK_BYTES];
+  for (size_t done = 0; done < q->n_blocks; done += at_once) {
+    size_t blocks = q->n_blocks - done < at_once ? q->n_blocks - done : at_once;
+    const uint8_t *from = b + CPU_QUANT_ROWS * done * q->block_bytes;
+    if (cpu_stops_after(&ns, n * ELEMENTS)) return;
+    if (!is_packed) {
+      cpu_quant_pack(s->isa, s->b_type, b + done * q->block_bytes, q->row_bytes, n_rows, blocks,
+                     b + (done + blocks) * q->block_bytes, packed);
+      from = packed;
+    }
+    e->expand(from, blocks, expanded);
+    for (size_t i = 0; i < n; i += TILE) {
+      const void *rows[TILE];
+      for (size_t r = 0; r < TILE; r++)
+        rows[r] = q->quantised + (first + (i + r < n ? i + r : n - 1)) * q->quantised_bytes;
+      e->dot(expanded, blocks, rows, s->k, done * q->block_elements, sums + i);
+    }
+  }
+}
+
+static void run_expanded(const quant_run *q, const cpu_product *p, size_t begin, size_t end) {
+  const cpu_product_shape *s = &p->shape;
+  _Alignas(64) sums_of_row sums[WIDE_ROWS];
+  for (size_t i = 0; i < s->m; i += WIDE_ROWS) {
+    size_t n = s->m - i < WIDE_ROWS ? s->m - i : WIDE_ROWS;
+    for (size_t g = begin; g < end; g++) {
+      size_t column = g * CPU_QUANT_ROWS, width = s->n - column < CPU_QUANT_ROWS ? s->n - column : CPU_QUANT_ROWS;
+      memset(sums, 0, sizeof sums);
+      dot_expanded(q, p, g, i, n, sums);
+      for (size_t r = 0; r < n; r++)
+        if (q->runs_exact[i + r]) {
+          memset(sums[r], 0, sizeof sums[r]);
+          dot_group(q, p, g, q->exact->dot[s->b_type][0], (const void *[]){a_row(q->p, i + r)}, sums + r);
+        }
+      for (size_t r = 0; r < n; r += CPU_QUANT_TILE_MAX)
+        finish(p, i + r, n - r < CPU_QUANT_TILE_MAX ? n - r : CPU_QUANT_TILE_MAX, column, sums[r], CPU_QUANT_ROWS,
+               width);
+    }
+  }
+}
+
 /* The groups begin .. end of p for all rows of a. */
 static void run_groups(const quant_run *q, const cpu_product *p, size_t begin, size_t end) {
+  if (q->quantised && p->shape.m >= MANY_ROWS && q->table->expanded[p->shape.b_type].dot) {
+    run_expanded(q, p, begin, end);
+    return;
+  }
   for (size_t i = 0; i < p->shape.m;) {
     tile t = make_tile(q, i, !q->quantised);
     for (size_t g = begin; g < end; g += PAIR) run_pair(q, p, &t, g, end - g < PAIR ? end - g : PAIR);

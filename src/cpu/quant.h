@@ -45,13 +45,23 @@ enum { CPU_QUANT_TILE_COUNT = 3, CPU_QUANT_TILE_MAX = 8 };
 typedef void cpu_quant_dot_fn(const uint8_t *group, size_t n_blocks, const void *const *rows, size_t k, size_t at,
                               float (*sums)[CPU_QUANT_ROWS]);
 
+/* For many rows of a: `expand` stores what an inner loop extracts from each of n_blocks blocks of a group (at most
+ * CPU_QUANT_EXPANDED_BYTES per 256 elements, aligned to 16), `dot` multiplies that by CPU_QUANT_EXPANDED_ROWS rows,
+ * with the same bits as the inner loops over the group itself. */
+enum { CPU_QUANT_EXPANDED_ROWS = 4, CPU_QUANT_EXPANDED_BYTES = 12 << 10 };
+typedef struct cpu_quant_expanded {
+  void (*expand)(const uint8_t *group, size_t n_blocks, uint8_t *out);
+  cpu_quant_dot_fn *dot;
+} cpu_quant_expanded;
+
 typedef struct cpu_quant_table {
   size_t element_bytes; /* of an 8-bit row: at most this many */
-  /* Quantises k elements to an 8-bit row for weights of this type: k elements; a scale per 32; and per scale of the weight
-   * a term for its offset or min. False where 8 bits cannot represent it (infinities, NaN, out of range): such a row
-   * runs exact. */
+  /* Quantises k elements to an 8-bit row for weights of this type: k elements; a scale per 32; and per scale of the
+   * weight a term for its offset or min. False where 8 bits cannot represent it (infinities, NaN, out of range): such a
+   * row runs exact. */
   bool (*quantise)(rlx_dtype dtype, const float *a, size_t k, void *row);
   cpu_quant_dot_fn *dot[RLX_DTYPE_COUNT][CPU_QUANT_TILE_COUNT]; /* NULL: no such tile */
+  cpu_quant_expanded expanded[RLX_DTYPE_COUNT];                 /* NULL: not worth it */
   /* add_scaled: y += x w; dot_floats: the sum of a w; over n elements. */
   void (*add_scaled)(float *y, const float *w, float x, size_t n);
   float (*dot_floats)(const float *a, const float *w, size_t n);

@@ -109,57 +109,122 @@ CPU_INLINE vi dot_trits(const uint8_t *b, size_t r, int j, const uint8_t *row, s
   for (int i = 0; i < 8; i++) {
     vi y = q_tq1_0(b, r, j, i);
     vb q = row_codes(RLX_TQ1_0, row, at + 4 * (size_t)i);
-    now = vs_dot(false, now, y, q);
-    next = vs_dot(false, next, q_times_3(y, 1), q);
+    now = vs_dot(false, now, vc_of(false, y), q);
+    next = vs_dot(false, next, vc_of(false, q_times_3(y, 1)), q);
   }
   vi thrice = vs_end(zero, now);
   thrice = vi_add(thrice, vi_add(thrice, thrice));
   return vi_add(start, vi_sar(vi_sub(thrice, vs_end(zero, next)), 8));
 }
 
+/* ---- an expanded group ---- */
+
+/* What is extracted from a group's block, stored once for many rows of a (VB_EXPANDS): the codes as vs_dot takes them,
+ * [part][word][vector of rows]; then floats by row: the scale, the min, and the scales and mins of the sub-blocks. */
+CPU_INLINE size_t x_codes_bytes(rlx_dtype T) {
+  return (size_t)q_parts(T) * 8 * (CPU_QUANT_ROWS / VF_LANES) * sizeof(vc);
+}
+CPU_INLINE size_t x_step(rlx_dtype T) {
+  size_t n_subs = q_is_super(T) ? (size_t)(q_parts(T) * q_subs(T)) : 0;
+  return x_codes_bytes(T) + (2 + 2 * n_subs) * CPU_QUANT_ROWS * sizeof(float);
+}
+CPU_INLINE uint8_t *x_codes(const uint8_t *x, size_t r, int j, int i) {
+  size_t at = (size_t)(8 * j + i) * (CPU_QUANT_ROWS / VF_LANES) + r / VF_LANES;
+  return (uint8_t *)(uintptr_t)x + at * sizeof(vc);
+}
+/* Floats 0: the scale, 1: the min, 2 + 2 s and 3 + 2 s: those of sub-block s. */
+CPU_INLINE float *x_floats(rlx_dtype T, const uint8_t *x, size_t r, int which) {
+  return (float *)(void *)((uint8_t *)(uintptr_t)x + x_codes_bytes(T)) + (size_t)(which * CPU_QUANT_ROWS) + r;
+}
+
+CPU_INLINE void expand_block(rlx_dtype T, const uint8_t *b, uint8_t *x) {
+  Q_LOOP
+  for (size_t r = 0; r < CPU_QUANT_ROWS; r += VF_LANES) {
+    vf_store(x_floats(T, x, r, 0), q_scale(T, b, r));
+    if (q_has_min(T)) vf_store(x_floats(T, x, r, 1), q_min(T, b, r));
+    Q_LOOP
+    for (int j = 0; j < q_parts(T); j++) {
+      for (int i = 0; i < 8; i++) {
+        vc codes = vc_of(q_is_8_bit(T), q_codes(T, b, r, j, i));
+        memcpy(x_codes(x, r, j, i), &codes, sizeof codes);
+      }
+      for (int h = 0; q_is_super(T) && h < q_subs(T); h++) {
+        int s = j * q_subs(T) + h;
+        if (q_has_sub_scale(T)) vf_store(x_floats(T, x, r, 2 + 2 * s), q_sub_scale(T, b, r, j, h));
+        if (q_has_min(T)) vf_store(x_floats(T, x, r, 3 + 2 * s), q_sub_min(T, b, r, j, h));
+      }
+    }
+  }
+}
+
+/* What a loop reads, from a packed block (x false) or an expanded one. */
+CPU_INLINE vc get_codes(rlx_dtype T, bool x, const uint8_t *b, size_t r, int j, int i) {
+  if (!x) return vc_of(q_is_8_bit(T), q_codes(T, b, r, j, i));
+  vc codes;
+  memcpy(&codes, x_codes(b, r, j, i), sizeof codes);
+  return codes;
+}
+CPU_INLINE vf get_scale(rlx_dtype T, bool x, const uint8_t *b, size_t r) {
+  return x ? vf_load(x_floats(T, b, r, 0)) : q_scale(T, b, r);
+}
+CPU_INLINE vf get_min(rlx_dtype T, bool x, const uint8_t *b, size_t r) {
+  if (!q_has_min(T)) return vf_zero();
+  return x ? vf_load(x_floats(T, b, r, 1)) : q_min(T, b, r);
+}
+CPU_INLINE vf get_sub_scale(rlx_dtype T, bool x, const uint8_t *b, size_t r, int j, int h) {
+  if (!q_has_sub_scale(T)) return vf_set(1);
+  return x ? vf_load(x_floats(T, b, r, 2 + 2 * (j * q_subs(T) + h))) : q_sub_scale(T, b, r, j, h);
+}
+CPU_INLINE vf get_sub_min(rlx_dtype T, bool x, const uint8_t *b, size_t r, int j, int h) {
+  if (!q_has_min(T)) return vf_zero();
+  return x ? vf_load(x_floats(T, b, r, 3 + 2 * (j * q_subs(T) + h))) : q_sub_min(T, b, r, j, h);
+}
+
+/* ---- products ---- */
+
 /* Below, sum m of a tile belongs to row m / vecs of a and to vector m % vecs of the weight's rows. */
 #define ROW (rows[m / vecs])
 #define LANE (r + (size_t)(m % vecs) * VF_LANES)
 
 /* Adds the products of words `from` to `end` of part j. */
-CPU_INLINE void dot_words(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, int j, int from, int end,
+CPU_INLINE void dot_words(rlx_dtype T, bool x, int tile, int vecs, const uint8_t *b, size_t r, int j, int from, int end,
                           const void *const *rows, size_t part, vi *sum) {
   vs some[Q_SUMS_MAX];
   Q_SUMS(some[m] = vs_begin(sum[m]))
   Q_UNROLL
   for (int i = from; i < end; i++) {
-    vi codes[Q_SUMS_MAX];
-    Q_VECS(codes[m] = q_codes(T, b, LANE, j, i))
+    vc codes[Q_SUMS_MAX];
+    Q_VECS(codes[m] = get_codes(T, x, b, LANE, j, i))
     Q_SUMS(some[m] = vs_dot(q_is_8_bit(T), some[m], codes[m % vecs], row_codes(T, ROW, 32 * part + 4 * (size_t)i)))
   }
   Q_SUMS(sum[m] = vs_end(sum[m], some[m]))
 }
 
 /* Sub-block h of part j: integer sums, as f32. */
-CPU_INLINE void dot_sub(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, int j, int h,
+CPU_INLINE void dot_sub(rlx_dtype T, bool x, int tile, int vecs, const uint8_t *b, size_t r, int j, int h,
                         const void *const *rows, size_t k, size_t part, vf *out) {
   vi sum[Q_SUMS_MAX];
   const int words = 8 / q_subs(T), run = q_run(T), from = h * words;
   Q_SUMS(sum[m] = q_offset(T) ? row_start(T, ROW, k, part * (size_t)q_subs(T) + (size_t)h) : vi_set(0))
-  if (T == RLX_TQ1_0 && tile == 1 && vecs == 1 && !VB_SIGNED) {
+  if (T == RLX_TQ1_0 && tile == 1 && vecs == 1 && !VB_SIGNED && !x) {
     out[0] = vf_of_vi(dot_trits(b, r, j, rows[0], 32 * part, sum[0]));
     return;
   }
-  if (run >= words) dot_words(T, tile, vecs, b, r, j, from, from + words, rows, part, sum);
+  if (run >= words) dot_words(T, x, tile, vecs, b, r, j, from, from + words, rows, part, sum);
   else {
     Q_UNROLL
-    for (int i = from; i < from + words; i += run) dot_words(T, tile, vecs, b, r, j, i, i + run, rows, part, sum);
+    for (int i = from; i < from + words; i += run) dot_words(T, x, tile, vecs, b, r, j, i, i + run, rows, part, sum);
   }
   Q_SUMS(out[m] = vf_of_vi(sum[m]))
 }
 
 /* A block of 32: sum += d * scale * integer sum + min * row's sum. */
-CPU_INLINE void dot_small(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, const void *const *rows,
+CPU_INLINE void dot_small(rlx_dtype T, bool x, int tile, int vecs, const uint8_t *b, size_t r, const void *const *rows,
                           size_t k, size_t part, vf *sum) {
   vf whole[Q_SUMS_MAX], d[Q_SUMS_MAX], min[Q_SUMS_MAX];
-  dot_sub(T, tile, vecs, b, r, 0, 0, rows, k, part, whole);
-  Q_VECS(d[m] = q_scale(T, b, LANE))
-  Q_VECS(min[m] = q_has_min(T) ? q_min(T, b, LANE) : vf_zero())
+  dot_sub(T, x, tile, vecs, b, r, 0, 0, rows, k, part, whole);
+  Q_VECS(d[m] = get_scale(T, x, b, LANE))
+  Q_VECS(min[m] = get_min(T, x, b, LANE))
   Q_SUMS({
     sum[m] = vf_fma(whole[m], vf_mul(d[m % vecs], vf_set(row_scale(T, ROW, k, part))), sum[m]);
     if (q_has_min(T)) sum[m] = vf_fma(min[m % vecs], row_sum(T, ROW, k, part), sum[m]);
@@ -167,16 +232,16 @@ CPU_INLINE void dot_small(rlx_dtype T, int tile, int vecs, const uint8_t *b, siz
 }
 
 /* Part j of a block of 256, with the sub-blocks' integer scales and mins; `part` counts from the start of the rows. */
-CPU_INLINE void dot_part(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, int j, const void *const *rows,
-                         size_t k, size_t part, vf *scaled, vf *low) {
+CPU_INLINE void dot_part(rlx_dtype T, bool x, int tile, int vecs, const uint8_t *b, size_t r, int j,
+                         const void *const *rows, size_t k, size_t part, vf *scaled, vf *low) {
   const int subs = q_subs(T);
   vf inside[Q_SUMS_MAX];
   Q_UNROLL
   for (int h = 0; h < subs; h++) {
     vf whole[Q_SUMS_MAX], scale[Q_SUMS_MAX], min[Q_SUMS_MAX];
-    dot_sub(T, tile, vecs, b, r, j, h, rows, k, part, whole);
-    Q_VECS(scale[m] = q_has_sub_scale(T) ? q_sub_scale(T, b, LANE, j, h) : vf_set(1))
-    Q_VECS(min[m] = q_has_min(T) ? q_sub_min(T, b, LANE, j, h) : vf_zero())
+    dot_sub(T, x, tile, vecs, b, r, j, h, rows, k, part, whole);
+    Q_VECS(scale[m] = get_sub_scale(T, x, b, LANE, j, h))
+    Q_VECS(min[m] = get_sub_min(T, x, b, LANE, j, h))
     Q_SUMS({
       if (!q_has_sub_scale(T)) inside[m] = whole[m];
       else inside[m] = h == 0 ? vf_mul(whole[m], scale[m % vecs]) : vf_fma(whole[m], scale[m % vecs], inside[m]);
@@ -194,32 +259,68 @@ CPU_INLINE bool is_unrolled(rlx_dtype T, int tile) {
 }
 
 /* A block of 256: d and dmin are applied once, at the end. */
-CPU_INLINE void dot_super(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, const void *const *rows,
+CPU_INLINE void dot_super(rlx_dtype T, bool x, int tile, int vecs, const uint8_t *b, size_t r, const void *const *rows,
                           size_t k, size_t part, vf *sum) {
   vf scaled[Q_SUMS_MAX], low[Q_SUMS_MAX];
   Q_SUMS(scaled[m] = low[m] = vf_zero())
   if (is_unrolled(T, tile)) {
     Q_UNROLL
-    for (int j = 0; j < SUPER_BLOCK / 32; j++) dot_part(T, tile, vecs, b, r, j, rows, k, part + (size_t)j, scaled, low);
+    for (int j = 0; j < SUPER_BLOCK / 32; j++)
+      dot_part(T, x, tile, vecs, b, r, j, rows, k, part + (size_t)j, scaled, low);
   } else {
     Q_LOOP
-    for (int j = 0; j < SUPER_BLOCK / 32; j++) dot_part(T, tile, vecs, b, r, j, rows, k, part + (size_t)j, scaled, low);
+    for (int j = 0; j < SUPER_BLOCK / 32; j++)
+      dot_part(T, x, tile, vecs, b, r, j, rows, k, part + (size_t)j, scaled, low);
   }
   vf d[Q_SUMS_MAX], min[Q_SUMS_MAX];
-  Q_VECS(d[m] = q_scale(T, b, LANE))
-  Q_VECS(min[m] = q_has_min(T) ? q_min(T, b, LANE) : vf_zero())
+  Q_VECS(d[m] = get_scale(T, x, b, LANE))
+  Q_VECS(min[m] = get_min(T, x, b, LANE))
   Q_SUMS({
     sum[m] = vf_fma(scaled[m], d[m % vecs], sum[m]);
     if (q_has_min(T)) sum[m] = vf_fnma(low[m], min[m % vecs], sum[m]);
   })
 }
 
+CPU_INLINE void dot_block(rlx_dtype T, bool x, int tile, int vecs, const uint8_t *b, size_t r, const void *const *rows,
+                          size_t k, size_t part, vf *sum) {
+  if (q_is_super(T)) dot_super(T, x, tile, vecs, b, r, rows, k, part, sum);
+  else dot_small(T, x, tile, vecs, b, r, rows, k, part, sum);
+}
+
 CPU_INLINE void q_block(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, const void *const *rows, size_t k,
                         size_t part, vf *sum) {
   if (tile == 1 && r == 0) prefetch(T, b, q_step(T));
-  if (q_is_super(T)) dot_super(T, tile, vecs, b, r, rows, k, part, sum);
-  else dot_small(T, tile, vecs, b, r, rows, k, part, sum);
+  dot_block(T, false, tile, vecs, b, r, rows, k, part, sum);
 }
+
+/* The same loop as q_group, over expanded blocks. */
+CPU_INLINE void expanded_group(rlx_dtype T, const uint8_t *group, size_t n_blocks, const void *const *row_list,
+                               size_t k, size_t at, float (*sums)[CPU_QUANT_ROWS]) {
+  enum { tile = CPU_QUANT_EXPANDED_ROWS, vecs = 1 }; /* more sums would not stay in registers */
+  const void *rows[tile];
+  Q_EACH(tile, rows[m % tile] = row_list[m % tile])
+  Q_LOOP
+  for (size_t r = 0; r < CPU_QUANT_ROWS; r += (size_t)vecs * VF_LANES) {
+    vf sum[Q_SUMS_MAX];
+    const uint8_t *b = group;
+    Q_SUMS(sum[m] = vf_load(sums[m / vecs] + r + m % vecs * VF_LANES))
+    for (size_t i = 0, part = at / 32; i < n_blocks; i++, part += (size_t)q_parts(T), b += x_step(T))
+      dot_block(T, true, tile, vecs, b, r, rows, k, part, sum);
+    Q_SUMS(vf_store(sums[m / vecs] + r + m % vecs * VF_LANES, sum[m]))
+  }
+}
+
+#define X_FUNCTIONS_(TYPE, name)                                                                                   \
+  static void expanded_##name(const uint8_t *group, size_t n_blocks, const void *const *rows, size_t k, size_t at, \
+                              float(*sums)[CPU_QUANT_ROWS]) {                                                      \
+    expanded_group(RLX_##TYPE, group, n_blocks, rows, k, at, sums);                                                \
+  }                                                                                                                \
+  static void expand_##name(const uint8_t *group, size_t n_blocks, uint8_t *out) {                                 \
+    for (; n_blocks > 0; n_blocks--, group += q_step(RLX_##TYPE), out += x_step(RLX_##TYPE))                       \
+      expand_block(RLX_##TYPE, group, out);                                                                        \
+    _Static_assert(CPU_QUANT_EXPANDED_BYTES >= 8 * 8 * 16 * sizeof(vc) / VF_LANES + 34 * 64, "a super-block");     \
+  }
+#define X_ENTRY_(TYPE, name) [RLX_##TYPE] = {expand_##name, expanded_##name},
 
 static void add_scaled(float *y, const float *w, float x, size_t n) {
   size_t i = 0;
@@ -237,8 +338,15 @@ static float dot_floats(const float *a, const float *w, size_t n) {
 }
 
 Q_FUNCTIONS
+#if VB_EXPANDS
+CPU_QUANT_TYPES(X_FUNCTIONS_)
+#else
+#undef X_ENTRY_
+#define X_ENTRY_(TYPE, name)
+#endif
 const cpu_quant_table CPU_TABLE(cpu_quant) = {.element_bytes = VB_MAX_BYTES,
                                               .quantise = quantise,
                                               .dot = Q_TABLE,
+                                              .expanded = {CPU_QUANT_TYPES(X_ENTRY_)},
                                               .add_scaled = add_scaled,
                                               .dot_floats = dot_floats};

@@ -1,8 +1,8 @@
 /* The loops shared by the quant_*.simd.c files: over blocks and over the rows of a tile, and the generated tables.
  *
  * A file defines q_block, the product of one block, and Q_VECTORS(tile), how many vectors of a group's rows it takes at
- * once; the loop over a group and a function for every type and tile come from here. Everything is inlined with T and tile as compile-time constants, so a type has no cost for features that
- * it lacks. */
+ * once; the loop over a group and a function for every type and tile come from here. Everything is inlined with T and
+ * tile as compile-time constants, so a type has no cost for features that it lacks. */
 #ifndef RLX_CPU_QUANT_LOOP_H
 #define RLX_CPU_QUANT_LOOP_H
 
@@ -32,8 +32,8 @@
 #define Q_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* For each m of n, at most 8. Unrolled by the preprocessor: otherwise sums in an array stay in memory until the compiler
- * unrolls the loop, and its alias analysis of every load makes compiling a third slower. */
+/* For each m of n, at most 8. Unrolled by the preprocessor: otherwise sums in an array stay in memory until the
+ * compiler unrolls the loop, and its alias analysis of every load makes compiling a third slower. */
 #if defined(Q_SANITIZED)
 #define Q_EACH(n, ...) \
   for (int m = 0; m < (n); m++) __VA_ARGS__;

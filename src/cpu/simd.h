@@ -15,13 +15,14 @@
  * an offset, vb_count counts how many of two rising limits a byte reaches. A sum of products of codes (bytes of a
  * weight) with four elements of a row, in every lane, is a vs:
  *
- *     vs s = vs_begin(sum);                        as often as the sum fits: s = vs_dot(is_8, s, codes, q);
+ *     vs s = vs_begin(sum);                   as often as the sum fits: s = vs_dot(is_8, s, vc_of(is_8, codes), q);
  *     sum = vs_end(sum, s);
  *
  * VB_SHORT: the sum of a pair of products must fit 16 bits until vs_end. Codes are unsigned and below 128, or of 8 bits
- * (is_8): signed, or where VB_SIGNED is 0 unsigned. vb_store writes VF_LANES elements of a row as vb_load reads them, in
- * vb_bytes(is_8) bytes each (at most VB_MAX_BYTES). VB_EACH_TILE: the tiles of 1, 4 and 8 rows that fit in registers,
- * and VB_VECTORS(tile) how many vectors of codes with each. */
+ * (is_8): signed, or where VB_SIGNED is 0 unsigned. vb_store writes VF_LANES elements of a row as vb_load reads them,
+ * in vb_bytes(is_8) bytes each (at most VB_MAX_BYTES). VB_EACH_TILE: the tiles of 1, 4 and 8 rows that fit in
+ * registers, and VB_VECTORS(tile) how many vectors of codes with each. VB_UNROLLS: whether to unroll a super-block.
+ * VB_EXPANDS: whether many rows are worth storing a weight's codes and scales as they are multiplied (a vc, floats). */
 #ifndef RLX_CPU_SIMD_H
 #define RLX_CPU_SIMD_H
 
@@ -56,6 +57,8 @@ CPU_INLINE vx_bytes_ vx_load1(const unsigned char *p, ptrdiff_t step) {
 /* ---- common to all sets ---- */
 
 #if VB_MAX_BYTES == 1
+typedef vi vc;
+CPU_INLINE vc vc_of(bool is_8, vi codes) { return (void)is_8, codes; }
 CPU_INLINE vb vb_load(bool is_8, const uint8_t *p) {
   int32_t four;
   (void)is_8;

@@ -137,6 +137,7 @@ CPU_INLINE vi vb_lookup(const int8_t *table, int offset, vi nibbles) {
 }
 
 #define VB_UNROLLS 0
+#define VB_EXPANDS 0
 #define VB_SIGNED 1
 #define VB_SHORT 0
 #define VB_MAX_BYTES 1

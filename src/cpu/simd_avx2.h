@@ -120,6 +120,7 @@ CPU_INLINE vi vb_lookup(const int8_t *table, int offset, vi nibbles) {
 
 /* Pairs of products are added in 16 bits; 8-bit codes give their sign to the element. */
 #define VB_UNROLLS 1
+#define VB_EXPANDS 0
 #define VB_SIGNED 1
 #define VB_SHORT 1
 #define VB_MAX_BYTES 1

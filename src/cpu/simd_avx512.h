@@ -111,6 +111,7 @@ CPU_INLINE vi vb_lookup(const int8_t *table, int offset, vi nibbles) {
 
 /* One instruction for four products per lane: unsigned codes of all 8 bits, signed elements. */
 #define VB_UNROLLS 1
+#define VB_EXPANDS 0
 #define VB_SIGNED 0
 #define VB_SHORT 0
 #define VB_MAX_BYTES 1

@@ -171,6 +171,7 @@ CPU_INLINE vi vb_lookup(const int8_t *table, int offset, vi nibbles) {
 }
 
 #define VB_UNROLLS 0
+#define VB_EXPANDS 1
 #define VB_SIGNED 1
 #define VB_EACH_TILE(X, ...) X(__VA_ARGS__, 1) X(__VA_ARGS__, 4)
 #define VB_VECTORS(tile) ((tile) == 1 ? 4 : 2)
@@ -184,7 +185,9 @@ CPU_INLINE size_t vb_bytes(bool is_8) { return is_8 ? 2 : 1; }
 typedef struct vb {
   v128_t q, minus;
 } vb;
+typedef vi vc;
 typedef v128_t vs; /* 8 sums of 16 bits */
+CPU_INLINE vc vc_of(bool is_8, vi codes) { return (void)is_8, codes; }
 CPU_INLINE vb vb_load(bool is_8, const uint8_t *p) {
   if (!is_8) return (vb){.q = wasm_v128_load32_splat(p)};
   return (vb){.q = wasm_v128_load32_splat(p), .minus = wasm_v128_load32_splat(p + 4)};
@@ -198,7 +201,7 @@ CPU_INLINE void vb_store(bool is_8, uint8_t *p, vi elements) {
   else wasm_v128_store32_lane(p, bytes, 0);
 }
 CPU_INLINE vs vs_begin(vi sum) { return (void)sum, wasm_i32x4_splat(0); }
-CPU_INLINE vs vs_dot(bool is_8, vs s, vi codes, vb q) {
+CPU_INLINE vs vs_dot(bool is_8, vs s, vc codes, vb q) {
   if (!is_8) return wasm_i16x8_add(s, wasm_i16x8_relaxed_dot_i8x16_i7x16(q.q, (v128_t)codes));
   v128_t plus = wasm_i16x8_relaxed_dot_i8x16_i7x16((v128_t)codes, q.q);
   return wasm_i16x8_add(s, wasm_i16x8_sub(plus, wasm_i16x8_relaxed_dot_i8x16_i7x16((v128_t)codes, q.minus)));
@@ -211,7 +214,13 @@ CPU_INLINE size_t vb_bytes(bool is_8) { return (void)is_8, 2; }
 typedef struct vb {
   v128_t even, odd;
 } vb;
+typedef vb vc;
 typedef vi vs;
+CPU_INLINE vc vc_of(bool is_8, vi codes) {
+  v128_t c = (v128_t)codes;
+  if (is_8) return (vc){wasm_i16x8_shr(wasm_i16x8_shl(c, 8), 8), wasm_i16x8_shr(c, 8)};
+  return (vc){wasm_v128_and(c, wasm_i16x8_splat(255)), wasm_u16x8_shr(c, 8)};
+}
 CPU_INLINE vb vb_load(bool is_8, const uint8_t *p) {
   (void)is_8;
   return (vb){wasm_v128_load32_splat(p), wasm_v128_load32_splat(p + 4)};
@@ -222,11 +231,9 @@ CPU_INLINE void vb_store(bool is_8, uint8_t *p, vi elements) {
   wasm_v128_store64_lane(p, wasm_i16x8_shuffle(x, x, 0, 4, 2, 6, 0, 4, 2, 6), 0);
 }
 CPU_INLINE vs vs_begin(vi sum) { return sum; }
-CPU_INLINE vs vs_dot(bool is_8, vs s, vi codes, vb q) {
-  v128_t c = (v128_t)codes, even, odd = is_8 ? wasm_i16x8_shr(c, 8) : wasm_u16x8_shr(c, 8);
-  if (is_8) even = wasm_i16x8_shr(wasm_i16x8_shl(c, 8), 8);
-  else even = wasm_v128_and(c, wasm_i16x8_splat(255));
-  return vi_add(vi_add(s, (vi)wasm_i32x4_dot_i16x8(even, q.even)), (vi)wasm_i32x4_dot_i16x8(odd, q.odd));
+CPU_INLINE vs vs_dot(bool is_8, vs s, vc c, vb q) {
+  (void)is_8;
+  return vi_add(vi_add(s, (vi)wasm_i32x4_dot_i16x8(c.even, q.even)), (vi)wasm_i32x4_dot_i16x8(c.odd, q.odd));
 }
 CPU_INLINE vi vs_end(vi sum, vs s) { return (void)sum, s; }
 #endif

@@ -66,7 +66,7 @@ TEST(conformance_cases_with_block_types) {
 TEST(every_type_and_tile) {
   static const struct {
     int m, n, k; /* k in blocks of 256 */
-  } sizes[] = {{1, 16, 1}, {5, 35, 2}, {2, 67, 2}, {11, 64, 2}, {1, 33, 4}};
+  } sizes[] = {{1, 16, 1}, {5, 35, 2}, {2, 67, 2}, {11, 64, 2}, {1, 33, 4}, {67, 130, 1}};
   for (size_t i = 0; i < N_TYPES; i++)
     for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
       cpu_check_line l;
@@ -164,6 +164,74 @@ static void run_small(small_product *s, rlx_dtype t, cpu_isa isa) {
   CHECK(cpu_quant_claim(&p.shape, &claim));
   CHECK(claim.work_bytes > 0 && claim.work_bytes <= sizeof s->work); /* it is quantised */
   cpu_quant_product(&p);
+}
+
+/* ---- many rows ---- */
+
+enum { MANY_M = 70, MANY_N = 144 };
+typedef struct many_product {
+  uint8_t w[MANY_N * 292];
+  float a[MANY_M][256], out[MANY_M][MANY_N];
+  _Alignas(64) unsigned char work[MANY_M * 1024];
+} many_product;
+
+/* Rows first .. first + m of a. */
+static void run_many(many_product *s, rlx_dtype dtype, cpu_isa isa, size_t first, size_t m) {
+  cpu_product p = {
+    .shape =
+      {.isa = isa, .a_type = RLX_F32, .b_type = dtype, .m = m, .n = MANY_N, .k = 256, .n_batch = 1, .trans_b = true},
+    .a = s->a[first],
+    .a_row = 256,
+    .b = s->w,
+    .out = s->out[first],
+    .out_row = MANY_N,
+    .work = s->work};
+  cpu_product_claim claim;
+  CHECK(cpu_quant_claim(&p.shape, &claim));
+  CHECK(claim.work_bytes > 0 && claim.work_bytes <= sizeof s->work); /* it is quantised */
+  cpu_quant_product(&p);
+}
+
+/* A row alone has the bits that it has among many. The weights have the largest codes and the first rows of a the
+ * largest elements, of one sign: sums of few bits would overflow. */
+TEST(many_rows_give_the_bits_of_one) {
+  static many_product s;
+  static float alone[MANY_N];
+  for (size_t t = 0; t < N_TYPES; t++)
+    for (int isa = 0; isa <= (int)cpu_isa_best(); isa++) {
+      if (!cpu_quant((cpu_isa)isa)->dot[types[t].dtype][0]) continue; /* decoded */
+      float w[256], row[256];
+      size_t row_bytes = 256 / elements_of(types[t].dtype) * types[t].bytes;
+      for (int r = 0; r < MANY_N; r++) {
+        for (int k = 0; k < 256; k++)
+          w[k] = r % 3 == 2 ? sinf((float)(r * 256 + k) * 0.7f) : k % 16 ? 1.0f : (float)(r % 3 - 1);
+        CHECK_OK(rlx_quant_encode(types[t].dtype, w, s.w + (size_t)r * row_bytes, 256));
+      }
+      for (int i = 0; i < MANY_M; i++)
+        for (int k = 0; k < 256; k++)
+          s.a[i][k] = i == 0   ? 1
+                      : i == 1 ? -1
+                      : i == 2 ? (float)(k / 2 % 2 * 2 - 1)
+                               : cosf((float)(i * 256 + k) * 1.3f);
+      run_many(&s, types[t].dtype, (cpu_isa)isa, 0, MANY_M);
+      if (test_has_failed()) return;
+      for (size_t i = 0; i < MANY_M; i += i < 3 ? 1 : 11) {
+        memcpy(alone, s.out[i], sizeof alone);
+        run_many(&s, types[t].dtype, (cpu_isa)isa, i, 1);
+        CHECK(memcmp(alone, s.out[i], sizeof alone) == 0);
+      }
+      for (int j = 0; j < MANY_N; j++) {
+        CHECK_OK(rlx_quant_decode(types[t].dtype, s.w + (size_t)j * row_bytes, row, 256));
+        for (int i = 0; i < 3; i++) {
+          double sum = 0, size = 0;
+          for (int k = 0; k < 256; k++) {
+            sum += (double)row[k] * (double)s.a[i][k];
+            size += fabs((double)row[k] * (double)s.a[i][k]);
+          }
+          CHECK(fabs((double)s.out[i][j] - sum) <= 1e-5 * size);
+        }
+      }
+    }
 }
 
 /* A row with an infinity, a NaN or a tiny value runs exact; the rows next to it are unaffected. */
