@@ -445,6 +445,7 @@ GRAPH_CASE(sparse_empty) {
 }
 
 TEST(tensors) {
+  SKIP_WITH_32_BITS();
   static const bad cases[] = {
     BAD(raw_too_short, RLX_INVALID, "tensor 'w': 12 bytes for a tensor that takes 16"),
     BAD(raw_too_long, RLX_INVALID, "8 bytes for a tensor that takes 4"),

@@ -291,6 +291,7 @@ TEST(negative_experts_and_positions_stay_errors) {
 
 /* A node whose rewrite would be too large, or impossible, stays with a reason. */
 TEST(rewrites_know_their_limits) {
+  SKIP_WITH_32_BITS();
   static const struct {
     const char *leaves, *expr, *why;
   } limits[] = {
