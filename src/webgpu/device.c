@@ -6,8 +6,8 @@
  *   block=N    blocks of at most N bytes
  *   window=N   bindings of at most N bytes
  *   submit=N   submissions of at most N units of work
- *   subgroup=N the size of subgroups, where the adapter reports a range and the driver is known to take this one; 1: they
- *              are not used */
+ *   subgroup=N the size of subgroups, where the adapter reports a range and the driver is known to take this one;
+ *              1: they are not used */
 #include <stdio.h>
 #include <string.h>
 

@@ -2,9 +2,9 @@
  *
  *   wgpu-native   calls the device's error callback inside the call that failed. The innermost guard of the thread has
  *                 it before the call returns.
- *   all others    (Dawn, browsers) answer later. A guard is then a stack of error scopes, one per kind of error. When it
- *                 ends, the scopes are popped, and their answers go to a wg_late, which is read when the work is waited
- *                 for; or the guard waits for them itself.
+ *   all others    (Dawn, browsers) answer later. A guard is then a stack of error scopes, one per kind of error. When
+ *                 it ends, the scopes are popped, and their answers go to a wg_late, which is read when the work is
+ *                 waited for; or the guard waits for them itself.
  *
  * An answer that is missing is a wg_scope of the device. There is a fixed number of those, because runs allocate
  * nothing: where all are in use, a guard waits for one. */

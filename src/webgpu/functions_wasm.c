@@ -1,5 +1,5 @@
-/* The functions of WebGPU in a module of WebAssembly: imports of module "webgpu", one for each WG_FUNCTION
- * and WG_BROWSER of functions.def. web/rlx/gpu.js has them, over the page's navigator.gpu. Where the page has no WebGPU,
+/* The functions of WebGPU in a module of WebAssembly: imports of module "webgpu", one for each WG_FUNCTION and
+ * WG_BROWSER of functions.def. web/rlx/gpu.js has them, over the page's navigator.gpu. Where the page has no WebGPU,
  * wgpuCreateInstance returns NULL. */
 #include "webgpu/loader.h"
 
