@@ -3,8 +3,8 @@
  *
  * K_BEGIN, K_SHARED, K_LID, K_WG and K_BARRIER stay in the text as they are. tools/kernels puts their usual meaning,
  * one kernel per launch, in front of it, unless they are defined already: src/cuda/walk.c makes one kernel of many
- * texts. K_ENTER, K_NEXT and K_WAIT are defined by the compiler's options (src/cuda/compile.c): a kernel that started early
- * waits, and lets the next one start. */
+ * texts. K_ENTER, K_NEXT and K_WAIT are defined by the compiler's options (src/cuda/compile.c): a kernel that started
+ * early waits, and lets the next one start. */
 typedef float f32;
 typedef unsigned int u32;
 typedef int i32;
