@@ -4,6 +4,7 @@
 What it computes is compared with the native command. The JavaScript half is cases.mjs; see web.py for what is needed.
 """
 
+import gzip
 import json
 import pathlib
 import shutil
@@ -118,6 +119,15 @@ def wasi_answers_as_a_system_does():
     equal(told["err"], ["to the error's side"], "standard error")
     equal(told["code"], 7, "exit code")
     equal(told["error"], "the disk is gone", "the reason of the read that failed")
+
+
+@test
+def the_package_is_small_enough_to_download():
+    scripts = sorted((ROOT / "web/rlx").glob("*.js"))
+    for module in (WASM / "rlx_web.wasm", WASM.with_name(WASM.name + "-relaxed") / "rlx_web.wasm"):
+        if module.is_file():
+            n = sum(len(gzip.compress(f.read_bytes(), 9)) for f in (module, *scripts))
+            check(n <= 1500000, f"{module} and the scripts: {n} bytes compressed, expected at most 1,500,000")
 
 
 @test
