@@ -39,7 +39,7 @@ void check_lowered_limits(const char *backend) {
   rlx_device *d, *none;
   char name[64];
   snprintf(name, sizeof name, "%s:block=70000,window=1000", backend);
-  ACQUIRE(name, &d);
+  CHECK_OK(rlx_device_acquire(name, &d));
   CHECK_EQ_INT(d->info.max_block_bytes, 70000);
   CHECK_EQ_INT(d->info.max_window_bytes, 992);
   rlx_device_release(d);

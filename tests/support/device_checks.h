@@ -29,7 +29,7 @@
 
 /* Every device is described and the best come first; `more` checks what only this backend promises. */
 void check_devices(const rlx_backend *backend, void (*more)(const rlx_device_info *info));
-/* The variants block=N and window=N of the backend of this name, and one that does not exist. */
+/* The variants block=N and window=N of the backend of this name, which has a device, and one that does not exist. */
 void check_lowered_limits(const char *backend);
 
 /* ---- transfers ---- */
