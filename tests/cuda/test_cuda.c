@@ -6,7 +6,6 @@
 #ifndef RLX_CUDA
 TEST(cuda) { SKIP("this library was built without CUDA"); }
 #else
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,8 +16,7 @@ TEST(cuda) { SKIP("this library was built without CUDA"); }
 #include "base/mem.h"
 #include "cuda/program.h"
 #include "cuda_fake.h"
-#include "device/queue.h"
-#include "device/registry.h"
+#include "device_copies.h"
 #include "folder.h"
 #include "random_graph.h"
 #include "rules.h"
@@ -168,62 +166,18 @@ TEST(queues_follow_each_other) {
 
 /* ---- programs of copies ---- */
 
-enum { CELL = 256, N_CELLS = 24, MAX_COPIES = 96 };
-
-typedef struct copies {
+/* Random copies between cells. The fake's device is always there. */
+static void random_copies_open(copies *c, const char *device, size_t n, uint64_t seed) {
+  uint8_t pairs[MAX_COPIES][2];
   rlx_device *d;
-  rlx_queue *q;
-  rlx_graph *g;
-  rlx_block *b;
-  rlx_program *p;
-  unsigned char cells[N_CELLS]; /* what is expected */
-  rlx_bound windows[2 * MAX_COPIES];
-  rlx_bound_step steps[MAX_COPIES];
-  rlx_program_desc desc;
-} copies;
-
-/* Random copies between cells. */
-static void copies_open(copies *c, const char *device, size_t n, uint64_t seed) {
-  unsigned char image[N_CELLS * CELL];
-  *c = (copies){0};
-  CHECK_OK(rlx_device_acquire(device, &c->d));
-  CHECK_OK(c->d->backend->queue_create(c->d, &c->q));
-  CHECK_OK(expr_graph("x: u8[256]", "abs(%x)", &c->g));
-  CHECK_OK(c->d->backend->block_create(c->d, sizeof image, &c->b));
-  for (size_t i = 0; i < sizeof image; i++) image[i] = c->cells[i / CELL] = (unsigned char)('0' + i / CELL);
-  CHECK_OK(c->d->backend->write(c->q, c->b, 0, image, sizeof image));
   for (size_t i = 0; i < n; i++) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
-    const uint64_t from = (seed >> 33) % N_CELLS, to = (from + 1 + (seed >> 43) % (N_CELLS - 1)) % N_CELLS;
-    c->windows[2 * i] = (rlx_bound){c->b, from * CELL, CELL};
-    c->windows[2 * i + 1] = (rlx_bound){c->b, to * CELL, CELL};
-    c->steps[i] = (rlx_bound_step){
-      .node = 1, .copy = true, .n_in = 1, .n_out = 1, .in = &c->windows[2 * i], .out = &c->windows[2 * i + 1]};
+    const uint64_t from = (seed >> 33) % N_CELLS;
+    pairs[i][0] = (uint8_t)from;
+    pairs[i][1] = (uint8_t)((from + 1 + (seed >> 43) % (N_CELLS - 1)) % N_CELLS);
   }
-  c->desc = (rlx_program_desc){.graph = c->g, .steps = c->steps, .n_steps = n};
-  CHECK_OK(c->d->backend->program_create(c->q, &c->desc, &c->p));
-}
-
-static void copies_close(copies *c) {
-  c->d->backend->program_destroy(c->p);
-  c->d->backend->block_destroy(c->d, c->b);
-  c->d->backend->queue_destroy(c->q);
-  rlx_graph_destroy(c->g);
-  rlx_device_release(c->d);
-}
-
-static void copies_run(copies *c, size_t first, size_t n, const rlx_run_args *args) {
-  CHECK_OK(c->d->backend->submit(c->p, first, n, args));
-  for (size_t i = first; i < first + n; i++)
-    c->cells[c->windows[2 * i + 1].offset / CELL] = c->cells[c->windows[2 * i].offset / CELL];
-}
-
-static void copies_expect(copies *c) {
-  unsigned char image[N_CELLS * CELL];
-  CHECK_OK(c->d->backend->read(c->q, c->b, 0, image, sizeof image));
-  for (size_t i = 0; i < N_CELLS; i++)
-    if (image[i * CELL] != c->cells[i] || image[i * CELL + CELL - 1] != c->cells[i])
-      FAIL("cell %zu: expected %c, got %c", i, c->cells[i], image[i * CELL]);
+  CHECK_OK(rlx_device_acquire(device, &d));
+  copies_open_on(c, d, pairs, n);
 }
 
 /* The fake runs nodes of a graph in any order that the edges allow: a missing edge gives wrong cells. */
@@ -233,11 +187,11 @@ TEST(graphs_have_all_edges) {
   for (int round = 0; round < 60 && !test_has_failed(); round++) {
     copies c;
     const size_t n = 4 + (size_t)(seed + (uint64_t)round * 7) % (MAX_COPIES - 4);
-    copies_open(&c, "cuda", n, seed + (uint64_t)round);
+    random_copies_open(&c, "cuda", n, seed + (uint64_t)round);
     if (test_has_failed()) return;
     for (int i = 0; i < 3 && !test_has_failed(); i++) copies_run(&c, 0, n, &(rlx_run_args){0});
     copies_run(&c, n / 3, n / 2, &(rlx_run_args){0});
-    copies_expect(&c);
+    copies_expect(&c, c.cells);
     copies_close(&c);
   }
 }
@@ -247,7 +201,7 @@ TEST(spans_are_recorded_once) {
   copies c;
   fake_cuda_counts before, after;
   no_faults();
-  copies_open(&c, "cuda", 40, 3);
+  random_copies_open(&c, "cuda", 40, 3);
   if (test_has_failed()) return;
   copies_run(&c, 0, 40, &(rlx_run_args){0});
   copies_run(&c, 5, 20, &(rlx_run_args){0});
@@ -262,45 +216,31 @@ TEST(spans_are_recorded_once) {
   CHECK_EQ_INT(after.graph_execs, before.graph_execs);
   CHECK_EQ_INT(after.graph_launches, before.graph_launches + 20);
   CHECK_EQ_INT(after.creates, before.creates);
-  copies_expect(&c);
+  copies_expect(&c, c.cells);
   CHECK_FAILS(c.d->backend->submit(c.p, 20, 21, &(rlx_run_args){0}), RLX_INVALID, "21 steps from 20");
   copies_close(&c);
 }
 
-static bool stop_third(void *user) { return ++*(int *)user == 3; }
-
 /* With one unit of work per part the caller's cancel function is polled before each step; times are in order. */
 TEST(runs_are_cut_timed_and_stopped) {
   copies c;
-  int asked = 0;
-  uint64_t begin[6] = {0}, end[6] = {0};
   no_faults();
-  copies_open(&c, "cuda:submit=1", 6, 5);
+  random_copies_open(&c, "cuda:submit=1", 6, 5);
   if (test_has_failed()) return;
-  CHECK_FAILS(c.d->backend->submit(c.p, 0, 6, &(rlx_run_args){.cancel = stop_third, .cancel_user = &asked}),
-              RLX_CANCELLED, "node 1 (input): stopped by the caller");
-  for (size_t i = 0; i < 2; i++) c.cells[c.windows[2 * i + 1].offset / CELL] = c.cells[c.windows[2 * i].offset / CELL];
-  copies_expect(&c);
+  copies_check_stop(&c, true);
   copies_run(&c, 0, 6, &(rlx_run_args){.is_stoppable = true});
-  copies_run(&c, 0, 6, &(rlx_run_args){.begin_ns = begin, .end_ns = end});
-  for (int i = 0; i < 6; i++) CHECK(begin[i] <= end[i] && (i == 0 || end[i - 1] <= begin[i]));
-  copies_expect(&c);
+  copies_run_timed(&c, 1);
+  copies_expect_times(&c);
+  copies_expect(&c, c.cells);
   copies_close(&c);
 }
 
 TEST(wrong_programs_are_reported) {
   copies c;
-  rlx_program *p;
   no_faults();
-  copies_open(&c, "cuda", 1, 1);
+  random_copies_open(&c, "cuda", 1, 1);
   if (test_has_failed()) return;
-  c.windows[1].offset = N_CELLS * CELL - 1;
-  CHECK_FAILS(c.d->backend->program_create(c.q, &c.desc, &p), RLX_INVALID, "result 0: 256 bytes at");
-  c.windows[1] = (rlx_bound){c.b, 0, CELL / 2};
-  CHECK_FAILS(c.d->backend->program_create(c.q, &c.desc, &p), RLX_INVALID, "of equal bytes");
-  c.steps[0].copy = false;
-  CHECK_FAILS(c.d->backend->program_create(c.q, &c.desc, &p), RLX_UNSUPPORTED, "node 1 (input)");
-  CHECK(p == NULL);
+  check_wrong_programs(&c);
   copies_close(&c);
 }
 
@@ -438,43 +378,18 @@ TEST(the_report_names_the_library) {
   }
 }
 
-static bool count_allocation(void *user, size_t bytes) {
-  (void)bytes;
-  atomic_fetch_add((atomic_size_t *)user, 1);
-  return true;
-}
-
 TEST(steady_runs_allocate_nothing) {
-  rlx_session *s;
-  rlx_graph *g;
-  rlx_executable *e;
-  static float x[32 * 64], y[32 * 64];
-  no_faults();
-  OPEN_SESSION("cuda", 1, &s);
-  CHECK_OK(expr_graph("x: f32[32,64]", "%a = softmax(%x); %b = softmax(%a); %c = softmax(%b); softmax(%c)", &g));
-  CHECK_OK(rlx_compile(s, g, OPTIONS(.without = "fold,simplify,fuse"), &e));
-  CHECK_OK(rlx_executable_bind_input(e, "x", x, sizeof x));
-  CHECK_OK(rlx_executable_bind_output(e, "y", y, sizeof y));
-  for (int i = 0; i < CU_N_EVENTS + 2; i++) CHECK_OK(rlx_executable_run(e));
-  atomic_size_t count = 0;
+  steady s;
   fake_cuda_counts before, after;
+  no_faults();
+  steady_open(&s, "cuda", "%a = softmax(%x); %b = softmax(%a); %c = softmax(%b); softmax(%c)", CU_N_EVENTS + 2);
+  STOP_UNLESS_PASSED;
   CHECK(cuda_fake_get(&before));
-  rlx_mem_set_hook(count_allocation, &count);
-  rlx_status status = RLX_OK;
-  for (int i = 0; i < 20 && !status; i++) {
-    x[i] = (float)i;
-    status = rlx_executable_run(e);
-  }
-  rlx_mem_set_hook(NULL, NULL);
+  steady_check(&s);
   CHECK(cuda_fake_get(&after));
-  CHECK_OK(status);
-  CHECK_EQ_INT(atomic_load(&count), 0);
   CHECK(after.creates == before.creates && after.memory == before.memory && after.host == before.host);
   CHECK_EQ_INT(after.launches - before.launches, 20);
-  CHECK(y[0] > 0 && y[0] < 1);
-  rlx_executable_destroy(e);
-  rlx_graph_destroy(g);
-  rlx_session_destroy(s);
+  steady_close(&s);
 }
 
 /* ---- the cache of compiled kernels ---- */

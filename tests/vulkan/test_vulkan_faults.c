@@ -18,7 +18,7 @@ TEST(vulkan_faults) { SKIP("this library was built without Vulkan"); }
 #include "base/file.h"
 #include "base/mem.h"
 #include "device/queue.h"
-#include "device/registry.h"
+#include "device_faults.h"
 #include "folder.h"
 #include "rules.h"
 #include "run_check.h"
@@ -96,114 +96,58 @@ static void find_controls(void) {
 static const char *const devices[] = {"vulkan", "vulkan:staging", "vulkan:minimal,staging", "vulkan:staging,submit=1"};
 enum { N_DEVICES = sizeof devices / sizeof *devices, ROWS = 40, COLS = 96, N_AHEAD = 6 };
 
-static rlx_graph *make_graph(void) {
-  rlx_graph *g = NULL;
-  rlx_status s = expr_graph("x: f32[40,96]; param w: f32[40,96]",
-                            "%a = softmax(%x); %b = softmax(%a); %c = softmax(%w); %d = softmax(%b); add(%d, %c)", &g);
-  if (s) printf("FAIL the graph: %s\n", rlx_message());
-  return g;
-}
-
-/* Several runs without waiting in between: the output of each must equal that of a single run. */
-static rlx_status work_ahead(rlx_executable *e, const void *want) {
-  static float all[N_AHEAD][ROWS * COLS];
-  rlx_named_tensor out = {"y", {.data = all, .bytes = sizeof all}};
-  memset(all, 0xff, sizeof all);
-  RLX_TRY(rlx_executable_repeat(e, N_AHEAD, &out, 1));
-  for (int i = 0; i < N_AHEAD; i++)
-    if (memcmp((const void *)all[i], want, sizeof all[i]) != 0)
-      return RLX_FAIL(RLX_INVALID, "run %d of %d differs", i, (int)N_AHEAD);
-  return RLX_OK;
-}
-
-/* Everything from opening a device to a result, with two runs and then repeated ones; `message` receives the message of
- * the first failure. */
-static rlx_status work(const char *device, const rlx_graph *g, char message[1024]) {
-  static float x[ROWS * COLS], y[ROWS * COLS];
-  rlx_session *s = NULL;
-  rlx_executable *e = NULL;
-  rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), {x}, sizeof x};
-  rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
-  memset(y, 0xff, sizeof y);
-  rlx_status status = run_session(device, 1, &s);
-  if (!status) status = rlx_compile(s, g, NULL, &e);
-  if (!status) status = rlx_executable_write(e, "w", &in);
-  for (int i = 0; i < 2 && !status; i++) status = rlx_run(e, &(rlx_named_tensor){"x", in}, 1, &out, 1);
-  if (!status) status = work_ahead(e, y);
-  snprintf(message, 1024, "%s", status ? rlx_message() : "");
-  rlx_executable_destroy(e);
-  rlx_session_destroy(s);
-  for (size_t i = 0; i < ROWS * COLS && !status; i++)
-    if (!(y[i] > 0.02f && y[i] < 0.0210f)) return RLX_FAIL(RLX_INVALID, "element %zu is %g", i, (double)y[i]);
-  return status;
-}
+static const fault_work work = {
+  .leaves = "x: f32[40,96]; param w: f32[40,96]",
+  .expr = "%a = softmax(%x); %b = softmax(%a); %c = softmax(%w); %d = softmax(%b); add(%d, %c)",
+  .rows = ROWS,
+  .cols = COLS,
+  .n_out = ROWS * COLS,
+  .low = 0.02f,
+  .high = 0.0210f,
+  .n_ahead = N_AHEAD,
+};
 
 typedef enum fault { FAIL_MEMORY, FAIL_CREATE, FAIL_CALL, LOSE_AT_SUBMIT, LOSE_AT_WAIT, FAULT_COUNT } fault;
 
-static vk_fault_plan plan_of(fault kind, uint64_t at) {
-  return (vk_fault_plan){.fail_memory = kind == FAIL_MEMORY ? at : 0,
-                         .fail_create = kind == FAIL_CREATE ? at : 0,
-                         .fail_call = kind == FAIL_CALL ? at : 0,
-                         .lose_at_submit = kind == LOSE_AT_SUBMIT ? at : 0,
-                         .lose_at_wait = kind == LOSE_AT_WAIT ? at : 0};
+/* A failure may be recovered from: a smaller chunk of memory. */
+static const fault_kind kinds[FAULT_COUNT] = {
+  [FAIL_MEMORY] = {RLX_NO_MEMORY, "the device is out of memory", .also = "bytes of device memory for"},
+  [FAIL_CREATE] = {RLX_NO_MEMORY, "the driver is out of host memory", .is_named = true},
+  [FAIL_CALL] = {RLX_NO_MEMORY, "the driver is out of host memory"},
+  [LOSE_AT_SUBMIT] = {RLX_DEVICE_LOST, "the device is lost", .is_named = true},
+  [LOSE_AT_WAIT] = {RLX_DEVICE_LOST, "the device is lost", .is_named = true},
+};
+
+static void plan_fault(int kind, uint64_t at) {
+  const vk_fault_plan plan = {.fail_memory = kind == FAIL_MEMORY ? at : 0,
+                              .fail_create = kind == FAIL_CREATE ? at : 0,
+                              .fail_call = kind == FAIL_CALL ? at : 0,
+                              .lose_at_submit = kind == LOSE_AT_SUBMIT ? at : 0,
+                              .lose_at_wait = kind == LOSE_AT_WAIT ? at : 0};
+  fault_set(&plan);
 }
 
-static bool has_happened(fault kind, uint64_t at) {
+static vk_fault_counts counts_now(void) {
   vk_fault_counts c;
   fault_get(&c);
+  return c;
+}
+
+static uint64_t count_calls(int kind) {
+  const vk_fault_counts c = counts_now();
   const uint64_t counts[FAULT_COUNT] = {c.memory, c.creates, c.calls, c.submits, c.waits};
-  return counts[kind] >= at;
+  return counts[kind];
 }
 
-/* A failure's message names what failed and, for a lost device, the nodes that ran, if any did. */
-static void check_message(fault kind, uint64_t at, rlx_status s, const char *message, int *n_named) {
-  const rlx_status expected = kind >= LOSE_AT_SUBMIT ? RLX_DEVICE_LOST : RLX_NO_MEMORY;
-  const char *part = kind == FAIL_MEMORY ? "the device is out of memory"
-                     : kind <= FAIL_CALL ? "the driver is out of host memory"
-                                         : "the device is lost";
-  if (s != expected || !strstr(message, part))
-    FAIL("fault %d at %llu: expected %s with <%s>, got %s: %s", (int)kind, (unsigned long long)at,
-         rlx_status_name(expected), part, rlx_status_name(s), message);
-  if (kind == FAIL_MEMORY && !strstr(message, "bytes of device memory for"))
-    FAIL("memory %llu: the message names no use: %s", (unsigned long long)at, message);
-  if (strstr(message, "softmax") || strstr(message, "add")) (*n_named)++;
-}
-
-static void sweep_device(const char *device, fault kind, const rlx_graph *g) {
-  char message[1024];
-  int n_failed = 0, n_named = 0;
-  for (uint64_t at = 1;; at++) {
-    const size_t live = rlx_mem_live();
-    const vk_fault_plan plan = plan_of(kind, at), none = {0};
-    fault_set(&plan);
-    rlx_status s = work(device, g, message);
-    if (!has_happened(kind, at)) {
-      if (s) FAIL("%s: nothing failed, and yet: %s", device, message);
-      break;
-    }
-    if (s) n_failed++;
-    if (s) check_message(kind, at, s, message, &n_named); /* a failure may be recovered from: a smaller chunk */
-    if (test_has_failed()) return;
-    vk_fault_counts c;
-    fault_get(&c);
-    if (c.live != 0)
-      FAIL("%s: fault %d at %llu: %lld objects left", device, (int)kind, (unsigned long long)at, (long long)c.live);
-    CHECK_EQ_INT(rlx_mem_live(), live);
-    fault_set(&none);
-    if (at % 4 == 1) CHECK_OK(work(device, g, message)); /* a new session works */
-    if (at > 1000) FAIL("%s: no end", device);
-  }
-  if (n_failed == 0) FAIL("%s: fault %d never showed", device, (int)kind);
-  if (n_named == 0 && kind != FAIL_MEMORY && kind != FAIL_CALL)
-    FAIL("%s: fault %d never named a node", device, (int)kind);
-}
+static int64_t count_live(void) { return counts_now().live; }
 
 static void sweep(fault kind) {
+  static const fault_driver driver = {kinds, plan_fault, count_calls, count_live};
   find_controls();
   if (test_has_failed()) return;
-  rlx_graph *g = make_graph();
+  rlx_graph *g = fault_graph(&work);
   CHECK(g);
-  for (int k = 0; k < N_DEVICES && !test_has_failed(); k++) sweep_device(devices[k], kind, g);
+  for (int k = 0; k < N_DEVICES && !test_has_failed(); k++) check_faults(&driver, &work, devices[k], (int)kind, g);
   rlx_graph_destroy(g);
 }
 
@@ -236,53 +180,13 @@ TEST(a_device_lost_at_wait_n) {
 
 /* ---- after a loss ---- */
 
-/* Every call on a lost device reports the loss; a new acquire gets a working device at once. */
+static void lose(bool is_on) { plan_fault(LOSE_AT_SUBMIT, is_on); }
+
 static void lose_and_go_on(void) {
-  char message[1024];
-  rlx_session *s;
-  rlx_executable *e;
-  static float x[ROWS * COLS];
-  const rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), {x}, sizeof x};
   find_controls();
   if (test_has_failed()) return;
-  rlx_graph *g = make_graph();
-  CHECK(g);
-  CHECK_OK(run_session("vulkan:staging", 1, &s));
-  CHECK_OK(rlx_compile(s, g, NULL, &e));
-  CHECK_OK(rlx_executable_write(e, "w", &in));
-  CHECK_OK(rlx_executable_write(e, "x", &in));
-  CHECK_OK(rlx_executable_run(e));
-  rlx_device *d;
-  CHECK_OK(rlx_device_acquire("vulkan:staging", &d));
-  rlx_block *b;
-  rlx_queue *q;
-  CHECK_OK(d->backend->queue_create(d, &q));
-  CHECK_OK(d->backend->block_create(d, 64, &b));
-  const vk_fault_plan loss = {.lose_at_submit = 1}, none = {0};
-  fault_set(&loss);
-  CHECK_FAILS(rlx_executable_run(e), RLX_DEVICE_LOST, "(softmax)");
-  fault_set(&none);
-  CHECK(atomic_load(&d->is_lost));
-  CHECK_FAILS(rlx_executable_run(e), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(rlx_executable_write(e, "x", &in), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->write(q, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->read(q, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->zero(q, b, 0, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->copy(q, b, 0, b, 8, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(rlx_queue_sync(q), RLX_DEVICE_LOST, "was lost before");
-  rlx_block *another;
-  CHECK_FAILS(d->backend->block_create(d, 64, &another), RLX_DEVICE_LOST, "was lost before");
-  CHECK_OK(work("vulkan:staging", g, message)); /* while the lost device is still held */
-  d->backend->block_destroy(d, b);
-  d->backend->queue_destroy(q);
-  rlx_device_release(d);
-  rlx_executable_destroy(e);
-  rlx_session_destroy(s);
-  CHECK_OK(work("vulkan:staging", g, message));
-  rlx_graph_destroy(g);
-  vk_fault_counts c;
-  fault_get(&c);
-  CHECK_EQ_INT(c.live, 0);
+  check_lost_device(&work, "vulkan:staging", lose, "(softmax)");
+  CHECK_EQ_INT(count_live(), 0);
 }
 
 TEST(a_lost_device_is_reported_and_replaced) {
@@ -302,9 +206,9 @@ static void run_with_least(void) {
   CHECK(c->max_group == 128 && c->max_shared == 16384 && c->max_groups_x == 65535 && c->subgroup == 0);
   CHECK(d->info.max_window_bytes == 128 << 20 && d->info.max_block_bytes == 1 << 30 && d->info.view_align == 256);
   rlx_device_release(d);
-  rlx_graph *g = make_graph();
+  rlx_graph *g = fault_graph(&work);
   CHECK(g);
-  CHECK_OK(work("vulkan", g, message));
+  CHECK_OK(fault_run(&work, "vulkan", g, message));
   rlx_graph_destroy(g);
   CHECK_OK(expr_graph("x: f32[70000,3]", "softmax(%x)", &g)); /* more workgroups than the limit in x */
   rlx_session *s;
@@ -374,9 +278,9 @@ static void run_ahead_on(const char *device, const rlx_graph *g) {
 
 static void run_validated(void) {
   char message[1024];
-  rlx_graph *g = make_graph();
+  rlx_graph *g = fault_graph(&work);
   CHECK(g);
-  for (int k = 0; k < N_DEVICES; k++) CHECK_OK(work(devices[k], g, message));
+  for (int k = 0; k < N_DEVICES; k++) CHECK_OK(fault_run(&work, devices[k], g, message));
   rlx_session *s;
   rlx_executable *e;
   rlx_graph_destroy(g);

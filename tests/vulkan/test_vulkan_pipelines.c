@@ -11,8 +11,7 @@ TEST(vulkan_pipelines) { SKIP("this library was built without Vulkan"); }
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "device/registry.h"
-#include "faults.h"
+#include "device_faults.h"
 #include "folder.h"
 #include "rules.h"
 #include "run_check.h"
@@ -25,9 +24,7 @@ TEST(idle_pipelines_are_few) {
   enum { N = 12, KEPT = 4 };
   static const uint32_t constants[GPU_MAX_CONSTANTS];
   rlx_device *base;
-  rlx_status acquired = rlx_device_acquire("vulkan:submit=888", &base); /* a device that no other test has open */
-  if (acquired == RLX_NOT_FOUND) SKIP(rlx_message());
-  CHECK_OK(acquired);
+  ACQUIRE("vulkan:submit=888", &base); /* a device that no other test has open */
   vk_device *d = (vk_device *)base;
   gpu_pipelines *p = &d->pipelines.table;
   gpu_pipeline_request requests[N], again[2];
@@ -63,39 +60,12 @@ TEST(idle_pipelines_are_few) {
 
 /* ---- allocation failures ---- */
 
-/* Creates the memory, pipelines and program for a compiled graph, and runs it. */
-static rlx_status sweep_work(void *user) {
-  const rlx_executable *e = user;
-  rlx_executable *own;
-  float x[2 * 33] = {0}, y[2 * 33];
-  const rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2, 33), {x}, sizeof x}};
-  rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
-  rlx_status s = rlx_executable_clone(e, &own);
-  if (!s) s = rlx_run(own, &in, 1, &out, 1);
-  rlx_executable_destroy(own);
-  return s;
-}
-
 TEST(failing_allocations_of_the_host) {
-  rlx_session *s;
-  rlx_graph *g;
-  rlx_executable *e;
-  rlx_device *d;
   const char *name = "vulkan:staging,submit=777"; /* a device that no other test has open */
-  rlx_status acquired = rlx_device_acquire(name, &d);
-  if (acquired == RLX_NOT_FOUND) SKIP(rlx_message());
-  CHECK_OK(acquired);
+  rlx_device *d;
+  ACQUIRE(name, &d);
   ((vk_device *)d)->pipelines.table.max_idle = 0; /* each round creates its own pipelines */
-  const rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .n_threads = 1, .no_pool = true};
-  CHECK_OK(rlx_session_create(&desc, &s)); /* and its own blocks */
-  CHECK_OK(expr_graph("x: f32[2,33]", "%a = softmax(%x); log_softmax(%a)", &g));
-  CHECK_OK(rlx_compile(s, g, NULL, &e));
-  CHECK_OK(sweep_work(e));
-  CHECK_OK(alloc_sweep(sweep_work, e));
-  rlx_executable_destroy(e);
-  rlx_graph_destroy(g);
-  rlx_device_release(d);
-  rlx_session_destroy(s);
+  check_failing_host(name, d);
 }
 
 /* ---- on disk ---- */

@@ -11,21 +11,13 @@
 TEST(webgpu_faults) { SKIP("this library was built without WebGPU"); }
 #else
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "device/queue.h"
-#include "device/registry.h"
-#include "faults.h"
-#include "rules.h"
-#include "run_check.h"
+#include "device_faults.h"
 #include "webgpu/program.h"
 
 /* ---- a library that fails ---- */
 
-typedef enum fault { FAIL_MEMORY, FAIL_BINDING, FAIL_PIPELINE, FAIL_SUBMIT, LOSE_AT_ENCODING } fault;
+typedef enum fault { FAIL_MEMORY, FAIL_BINDING, FAIL_PIPELINE, FAIL_SUBMIT, LOSE_AT_ENCODING, FAULT_COUNT } fault;
 
 static wg_api real;
 static struct {
@@ -153,172 +145,77 @@ static bool enter(void) {
 #define ENTER() \
   if (!enter()) SKIP(wg_loader_get()->why)
 
-static void plan_fault(fault kind, uint32_t at) {
-  plan.kind = kind;
-  plan.at = at;
+static void plan_fault(int kind, uint64_t at) {
+  plan.kind = (fault)kind;
+  plan.at = (uint32_t)at;
   atomic_store(&plan.n, 0);
 }
 
 /* ---- every call fails once ---- */
 
-enum { ROWS = 3, COLS = 33 };
+static const fault_work work = {
+  .leaves = "x: f32[3,33]; param w: f32[3,33]",
+  .expr = "%a = softmax(%x); %b = add(%a, %w); %c = matmul(%b, %b) {trans_b=true}; softmax(%c)",
+  .rows = 3,
+  .cols = 33,
+  .n_out = 9,
+  .low = 0.3333f,
+  .high = 0.3334f,
+  .no_pool = true,
+};
 
-static rlx_graph *make_graph(void) {
-  rlx_graph *g = NULL;
-  const char *expr = "%a = softmax(%x); %b = add(%a, %w); %c = matmul(%b, %b) {trans_b=true}; softmax(%c)";
-  return expr_graph("x: f32[3,33]; param w: f32[3,33]", expr, &g) ? NULL : g;
+static const fault_kind kinds[FAULT_COUNT] = {
+  [FAIL_MEMORY] = {RLX_NO_MEMORY, "out of memory", .is_final = true},
+  [FAIL_BINDING] = {RLX_UNSUPPORTED, "a planned error", .is_final = true},
+  [FAIL_PIPELINE] = {RLX_UNSUPPORTED, "a planned error", .is_final = true},
+  [FAIL_SUBMIT] = {RLX_UNSUPPORTED, "a planned error", .is_final = true},
+  [LOSE_AT_ENCODING] = {RLX_DEVICE_LOST, "", .is_final = true},
+};
+
+static uint64_t count_calls(int kind) {
+  (void)kind; /* the planned one */
+  return atomic_load(&plan.n);
 }
 
-/* Opens a device, compiles, writes, runs twice and reads; closes all of it. */
-static rlx_status work(const rlx_graph *g) {
-  static float x[ROWS * COLS];
-  float y[ROWS * ROWS];
-  const rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), {x}, sizeof x};
-  const rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "webgpu", .n_threads = 1, .no_pool = true};
-  rlx_session *s = NULL;
-  rlx_executable *e = NULL;
-  rlx_status status = rlx_session_create(&desc, &s);
-  if (!status) status = rlx_compile(s, g, NULL, &e);
-  if (!status) status = rlx_executable_write(e, "w", &in);
-  for (int i = 0; i < 2 && !status; i++) {
-    rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
-    status = rlx_run(e, &(rlx_named_tensor){"x", in}, 1, &out, 1);
-  }
-  rlx_executable_destroy(e);
-  rlx_session_destroy(s);
-  return status;
-}
-
-/* Each call of this kind fails once. Every failure is reported, with the expected status and a message with `part`, and
- * nothing is left behind. */
-static void sweep(fault kind, rlx_status expected, const char *part) {
+static void sweep(fault kind) {
+  static const fault_driver driver = {.kinds = kinds, .plan = plan_fault, .count = count_calls};
   ENTER();
-  rlx_graph *g = make_graph();
+  rlx_graph *g = fault_graph(&work);
   CHECK(g);
-  plan_fault(kind, 0);
-  CHECK_OK(work(g));
-  const size_t live = rlx_mem_live();
-  uint32_t n_failed = 0;
-  for (uint32_t at = 1;; at++) {
-    plan_fault(kind, at);
-    rlx_status status = work(g);
-    const bool was_due = atomic_load(&plan.n) >= at;
-    if (!was_due) break;
-    if (status != expected || !strstr(rlx_message(), part))
-      FAIL("call %u: %s: %s", (unsigned)at, rlx_status_name(status), status ? rlx_message() : "");
-    n_failed++;
-    if (rlx_mem_live() != live) FAIL("call %u: %zu blocks are left", (unsigned)at, rlx_mem_live() - live);
-  }
-  CHECK(n_failed > 0);
-  plan_fault(kind, 0);
-  CHECK_OK(work(g));
+  check_faults(&driver, &work, "webgpu", (int)kind, g);
   rlx_graph_destroy(g);
 }
 
-TEST(memory_that_runs_out_at_call_n) { sweep(FAIL_MEMORY, RLX_NO_MEMORY, "out of memory"); }
-TEST(bindings_that_fail_at_call_n) { sweep(FAIL_BINDING, RLX_UNSUPPORTED, "a planned error"); }
-TEST(pipelines_that_fail_at_call_n) { sweep(FAIL_PIPELINE, RLX_UNSUPPORTED, "a planned error"); }
-TEST(submissions_that_fail_at_call_n) { sweep(FAIL_SUBMIT, RLX_UNSUPPORTED, "a planned error"); }
-TEST(a_device_lost_at_encoding_n) { sweep(LOSE_AT_ENCODING, RLX_DEVICE_LOST, ""); }
+TEST(memory_that_runs_out_at_call_n) { sweep(FAIL_MEMORY); }
+TEST(bindings_that_fail_at_call_n) { sweep(FAIL_BINDING); }
+TEST(pipelines_that_fail_at_call_n) { sweep(FAIL_PIPELINE); }
+TEST(submissions_that_fail_at_call_n) { sweep(FAIL_SUBMIT); }
+TEST(a_device_lost_at_encoding_n) { sweep(LOSE_AT_ENCODING); }
 
-/* ---- a lost device ---- */
+static void lose(bool is_on) { plan_fault(LOSE_AT_ENCODING, is_on); }
 
 TEST(a_lost_device_is_reported_and_replaced) {
-  rlx_session *s;
-  rlx_executable *e;
-  static float x[ROWS * COLS];
-  const rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), {x}, sizeof x};
   ENTER();
-  rlx_graph *g = make_graph();
-  CHECK(g);
-  plan_fault(LOSE_AT_ENCODING, 0);
-  CHECK_OK(run_session("webgpu", 1, &s));
-  CHECK_OK(rlx_compile(s, g, NULL, &e));
-  CHECK_OK(rlx_executable_write(e, "w", &in));
-  CHECK_OK(rlx_executable_write(e, "x", &in));
-  CHECK_OK(rlx_executable_run(e));
-  rlx_device *d;
-  rlx_block *b, *another;
-  rlx_queue *q;
-  CHECK_OK(rlx_device_acquire("webgpu", &d));
-  CHECK_OK(d->backend->queue_create(d, &q));
-  CHECK_OK(d->backend->block_create(d, 64, &b));
-  plan_fault(LOSE_AT_ENCODING, 1);
-  CHECK_FAILS(rlx_executable_run(e), RLX_DEVICE_LOST, "node");
-  plan_fault(LOSE_AT_ENCODING, 0);
-  CHECK(atomic_load(&d->is_lost));
-  CHECK_FAILS(rlx_executable_run(e), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(rlx_executable_write(e, "x", &in), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->write(q, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->read(q, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->zero(q, b, 0, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->copy(q, b, 0, b, 8, 4), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(rlx_queue_sync(q), RLX_DEVICE_LOST, "was lost before");
-  CHECK_FAILS(d->backend->block_create(d, 64, &another), RLX_DEVICE_LOST, "was lost before");
-  CHECK_OK(work(g)); /* while the lost device is still held */
-  d->backend->block_destroy(d, b);
-  d->backend->queue_destroy(q);
-  rlx_device_release(d);
-  rlx_executable_destroy(e);
-  rlx_session_destroy(s);
-  CHECK_OK(work(g));
-  rlx_graph_destroy(g);
-}
-
-/* ---- a failing host ---- */
-
-static rlx_status sweep_work(void *user) {
-  const rlx_executable *e = user;
-  rlx_executable *own;
-  float x[2 * 33] = {0}, y[2 * 33];
-  const rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2, 33), {x}, sizeof x}};
-  rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
-  rlx_status s = rlx_executable_clone(e, &own);
-  if (!s) s = rlx_run(own, &in, 1, &out, 1);
-  rlx_executable_destroy(own);
-  return s;
+  check_lost_device(&work, "webgpu", lose, "node");
 }
 
 TEST(failing_allocations_of_the_host) {
-  rlx_session *s;
-  rlx_graph *g;
-  rlx_executable *e;
+  const char *name = "webgpu:submit=777777777"; /* a device that no other test has open */
   rlx_device *d;
   ENTER();
   plan_fault(FAIL_MEMORY, 0);
-  const char *name = "webgpu:submit=777777777"; /* a device that no other test has open */
   CHECK_OK(rlx_device_acquire(name, &d));
   ((wg_device *)d)->pipelines.max_idle = 0; /* each round creates its own pipelines */
-  const rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .n_threads = 1, .no_pool = true};
-  CHECK_OK(rlx_session_create(&desc, &s)); /* and its own blocks */
-  CHECK_OK(expr_graph("x: f32[2,33]", "%a = softmax(%x); log_softmax(%a)", &g));
-  CHECK_OK(rlx_compile(s, g, NULL, &e));
-  CHECK_OK(sweep_work(e));
-  CHECK_OK(alloc_sweep(sweep_work, e));
-  rlx_executable_destroy(e);
-  rlx_graph_destroy(g);
-  rlx_device_release(d);
-  rlx_session_destroy(s);
+  check_failing_host(name, d);
 }
 
 /* ---- libraries that are not there or not enough: each in a program of its own ---- */
 
-/* Runs this program again, with one variable set (or not, if NULL), to list devices only; its exit status is 0 if the
- * reason has `part`. */
-static int list_again(const char *library, const char *part) {
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    if (library) setenv("RLX_WEBGPU_LIBRARY", library, 1);
-    else unsetenv("RLX_WEBGPU_LIBRARY");
-    setenv("RLX_TEST_PART", part, 1);
-    execl("/proc/self/exe", "test_webgpu_faults", "listing_for_another_program", (char *)NULL);
-    _exit(9);
-  }
-  int status = 9;
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 9;
+static int list_with(const char *library, const char *part) {
+  return list_again("test_webgpu_faults", "RLX_WEBGPU_LIBRARY", library, part);
 }
 
+/* The exit status is 0 if the reason why there is no device has the part. */
 TEST(listing_for_another_program) {
   const char *part = getenv("RLX_TEST_PART"), *why = NULL;
   if (!part) return; /* the others run it */
@@ -330,8 +227,8 @@ TEST(listing_for_another_program) {
 }
 
 TEST(libraries_that_are_not_enough) {
-  CHECK_EQ_INT(list_again(NULL, "no WebGPU here"), 0);
-  CHECK_EQ_INT(list_again("/dev/null/none", "RLX_WEBGPU_LIBRARY is '/dev/null/none', which cannot be loaded"), 0);
-  CHECK_EQ_INT(list_again("libm.so.6", "'libm.so.6' is not a WebGPU library of today"), 0);
+  CHECK_EQ_INT(list_with(NULL, "no WebGPU here"), 0);
+  CHECK_EQ_INT(list_with("/dev/null/none", "RLX_WEBGPU_LIBRARY is '/dev/null/none', which cannot be loaded"), 0);
+  CHECK_EQ_INT(list_with("libm.so.6", "'libm.so.6' is not a WebGPU library of today"), 0);
 }
 #endif
