@@ -8,59 +8,22 @@
  * that no earlier run had; the first time is the prompt's, the difference that of generation. Printed are the best rates
  * of the runs, and their ratio. */
 import fs from "node:fs";
-import http from "node:http";
-import { createRequire } from "node:module";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 
-const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
-const PACKAGES = path.join(ROOT, "build/tools/npm");
+import { PACKAGES, inBrowser, option } from "./browser.mjs";
+
 const WLLAMA = path.join(PACKAGES, "node_modules/@wllama/wllama/esm");
-const TYPES = { js: "text/javascript", wasm: "application/wasm", html: "text/html" };
-
-function option(name, fallback) {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? fallback : Number(process.argv.splice(at, 2)[1]);
-}
-
-const how = { tokens: option("tokens", 48), words: option("prompt", 100), runs: option("runs", 3), threads: option("threads", 1) };
+const how = {
+  tokens: option("tokens", 48),
+  words: option("prompt", 100),
+  runs: option("runs", 3),
+  threads: option("threads", 1),
+};
 const model = process.argv[2];
 if (!model || !fs.existsSync(WLLAMA)) {
   console.error(model ? "beside: @wllama/wllama is not installed (see the head of this file)" : "beside: which model?");
   process.exit(2);
 }
-
-/* ---- The server ---- */
-
-function fileOf(name) {
-  if (name === "/") return null;
-  if (name === "/model.gguf") return model;
-  if (name === "/rlx/rlx_web.wasm") return path.join(ROOT, "build/wasm/rlx_web.wasm");
-  if (name === "/rlx/rlx_web_relaxed.wasm") return path.join(ROOT, "build/wasm-relaxed/rlx_web.wasm");
-  const [, from, rest] = name.match(/^\/(rlx|wllama)\/([\w./-]+)$/) ?? [];
-  return from && !rest.includes("..") ? path.join(from === "rlx" ? path.join(ROOT, "web/rlx") : WLLAMA, rest) : undefined;
-}
-
-const server = http.createServer((request, response) => {
-  const file = fileOf(new URL(request.url, "http://x").pathname);
-  const headers = {
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Embedder-Policy": "require-corp",
-    "Content-Type": TYPES[(file ?? "x.html").split(".").pop()] ?? "application/octet-stream",
-  };
-  if (file === null) return response.writeHead(200, headers).end("<!doctype html><title>beside</title>");
-  if (!file || !fs.existsSync(file)) return response.writeHead(404).end();
-  const size = fs.statSync(file).size,
-    [, begin, end] = request.headers.range?.match(/bytes=(\d+)-(\d*)/) ?? [];
-  const first = Number(begin ?? 0),
-    last = end ? Math.min(Number(end), size - 1) : size - 1;
-  headers["Content-Length"] = last - first + 1;
-  if (begin !== undefined) headers["Content-Range"] = `bytes ${first}-${last}/${size}`;
-  response.writeHead(begin === undefined ? 200 : 206, headers);
-  fs.createReadStream(file, { start: first, end: last }).pipe(response);
-});
-await new Promise((resolve) => server.listen(0, "localhost", resolve));
-const address = `http://localhost:${server.address().port}/`;
 
 /* ---- In the page ---- */
 
@@ -107,18 +70,14 @@ async function measure({ tokens, words, runs, threads }) {
   return { best, wasm: (await rlx.about({ device: "cpu" })).wasm, threads: wllama.getNumThreads() };
 }
 
-const { chromium } = createRequire(`${PACKAGES}/`)("playwright-core");
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu"],
-});
-const page = await (await browser.newContext()).newPage();
-page.setDefaultTimeout(0);
-page.on("pageerror", (error) => console.error(error.message));
-await page.goto(address);
-const { best, wasm, threads } = await page.evaluate(measure, how);
+const { value, version } = await inBrowser(
+  { files: { "/model.gguf": model }, folders: { wllama: WLLAMA } },
+  measure,
+  how,
+);
+const { best, wasm, threads } = value;
 console.log(
-  `${path.basename(model)}, Chromium ${browser.version()}, prompt of ${how.words} words, ${how.tokens} tokens generated`,
+  `${path.basename(model)}, Chromium ${version}, prompt of ${how.words} words, ${how.tokens} tokens generated`,
 );
 console.log(`rlx.js: ${path.basename(wasm)}, one thread; wllama: ${threads} thread(s)`);
 console.log("              load s   prompt tokens/s   generated tokens/s");
@@ -135,5 +94,3 @@ console.log(
     .toFixed(2)
     .padStart(20)}`,
 );
-await browser.close();
-server.close();
