@@ -164,8 +164,7 @@ static bool list_writes(recorder *r, size_t first, size_t last) {
         if (r->p->dispatches[k].accesses[a].is_write)
           ok = ok && rlx_array_push(&r->writes, r->p->dispatches[k].accesses[a]);
     const uint64_t to = step->copy_bytes ? address(&step->to) : 0;
-    if (step->copy_bytes)
-      ok = ok && rlx_array_push(&r->writes, ((gpu_access){NULL, to, to + step->copy_bytes, true}));
+    if (step->copy_bytes) ok = ok && rlx_array_push(&r->writes, ((gpu_access){NULL, to, to + step->copy_bytes, true}));
   }
   return ok;
 }

@@ -30,7 +30,7 @@ static uint32_t parts_of_k(const gpu_tuning *tuned, uint64_t warps, uint64_t wan
  * fewer workgroups on a multiprocessor. */
 static uint32_t vectors_ahead(const gpu_caps *caps, uint32_t per_lane, uint32_t groups) {
   enum { FEW = 2, ALL = 4 };
-  return per_lane <= FEW ? per_lane + !per_lane
+  return per_lane <= FEW                                                                 ? per_lane + !per_lane
          : per_lane <= ALL && groups <= caps->units * gpu_tuned(caps)->rows_groups_ahead ? ALL
                                                                                          : FEW;
 }

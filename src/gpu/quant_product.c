@@ -81,8 +81,7 @@ typedef struct matvec_shape {
 /* Whether a large workgroup rounds the row of x once, into shared memory. */
 static bool takes_staged(const gpu_lowering *l, const product *p) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  return l->caps->max_group >= GROUP && p->m == 1 && !p->idx &&
-         p->k <= tuned->block_staged_max_k &&
+  return l->caps->max_group >= GROUP && p->m == 1 && !p->idx && p->k <= tuned->block_staged_max_k &&
          p->k / 16 * 24 + 8 * 1024 <= l->caps->max_shared;
 }
 
@@ -189,8 +188,7 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
   uint32_t groups = params.tiles * gpu_ceil_div(p->m, p->idx ? 1 : s.cols);
   if (s.mode == 3 && groups > l->caps->units) groups = l->caps->units;
   gpu_launch launch = {
-    GPU_KERNEL(quant_matvec, params, c), .groups = groups,
-    .group_size = s.group,
+    GPU_KERNEL(quant_matvec, params, c), .groups = groups, .group_size = s.group,
     .windows = {w.wide, w.narrow, x, p->extra_window, normed ? p->gamma : p->idx_window, v.wide, v.narrow, p->y},
     .reads_part = p->idx != NULL};
   if (normed) launch.kernel = &gpu_kernel_quant_matvec_norm; /* has the same parameters and constants */

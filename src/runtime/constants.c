@@ -13,8 +13,7 @@ typedef struct layout_walk {
  * block. */
 static bool place(layout_walk *w, uint64_t bytes, uint64_t *offset) {
   uint64_t at = 0;
-  bool fits = rlx_pad_u64(w->used, w->align, &at) && bytes <= UINT64_MAX - at &&
-              (!w->limit || at + bytes <= w->limit);
+  bool fits = rlx_pad_u64(w->used, w->align, &at) && bytes <= UINT64_MAX - at && (!w->limit || at + bytes <= w->limit);
   bool opens = w->used == UINT64_MAX || !fits;
   *offset = opens ? 0 : at;
   w->used = *offset + bytes;

@@ -46,12 +46,12 @@ typedef enum fault {
 } fault;
 
 static const fault_kind kinds[FAULT_COUNT] = {
-  [FAIL_MEMORY] = {RLX_NO_MEMORY, "the device is out of memory"},
-  [FAIL_HOST] = {RLX_NO_MEMORY, "the device is out of memory"},
-  [FAIL_CREATE] = {RLX_NO_MEMORY, "the device is out of memory"},
-  [FAIL_SUBMIT] = {RLX_NO_MEMORY, "the device is out of memory"},
-  [FAIL_COMPILE] = {RLX_UNSUPPORTED, "cuda: compiling kernel", .is_named = true},
-  [LOSE_AT_LAUNCH] = {RLX_DEVICE_LOST, "CUDA_ERROR_ILLEGAL_ADDRESS", .is_named = true},
+  [FAIL_MEMORY] = {.status = RLX_NO_MEMORY, .part = "the device is out of memory"},
+  [FAIL_HOST] = {.status = RLX_NO_MEMORY, .part = "the device is out of memory"},
+  [FAIL_CREATE] = {.status = RLX_NO_MEMORY, .part = "the device is out of memory"},
+  [FAIL_SUBMIT] = {.status = RLX_NO_MEMORY, .part = "the device is out of memory"},
+  [FAIL_COMPILE] = {.status = RLX_UNSUPPORTED, .part = "cuda: compiling kernel", .is_named = true},
+  [LOSE_AT_LAUNCH] = {.status = RLX_DEVICE_LOST, .part = "CUDA_ERROR_ILLEGAL_ADDRESS", .is_named = true},
 };
 
 static bool fails_from_then_on;

@@ -111,11 +111,13 @@ typedef enum fault { FAIL_MEMORY, FAIL_CREATE, FAIL_CALL, LOSE_AT_SUBMIT, LOSE_A
 
 /* A failure may be recovered from: a smaller chunk of memory. */
 static const fault_kind kinds[FAULT_COUNT] = {
-  [FAIL_MEMORY] = {RLX_NO_MEMORY, "the device is out of memory", .also = "bytes of device memory for"},
-  [FAIL_CREATE] = {RLX_NO_MEMORY, "the driver is out of host memory", .is_named = true},
-  [FAIL_CALL] = {RLX_NO_MEMORY, "the driver is out of host memory"},
-  [LOSE_AT_SUBMIT] = {RLX_DEVICE_LOST, "the device is lost", .is_named = true},
-  [LOSE_AT_WAIT] = {RLX_DEVICE_LOST, "the device is lost", .is_named = true},
+  [FAIL_MEMORY] = {.status = RLX_NO_MEMORY,
+                   .part = "the device is out of memory",
+                   .also = "bytes of device memory for"},
+  [FAIL_CREATE] = {.status = RLX_NO_MEMORY, .part = "the driver is out of host memory", .is_named = true},
+  [FAIL_CALL] = {.status = RLX_NO_MEMORY, .part = "the driver is out of host memory"},
+  [LOSE_AT_SUBMIT] = {.status = RLX_DEVICE_LOST, .part = "the device is lost", .is_named = true},
+  [LOSE_AT_WAIT] = {.status = RLX_DEVICE_LOST, .part = "the device is lost", .is_named = true},
 };
 
 static void plan_fault(int kind, uint64_t at) {

@@ -165,11 +165,11 @@ static const fault_work work = {
 };
 
 static const fault_kind kinds[FAULT_COUNT] = {
-  [FAIL_MEMORY] = {RLX_NO_MEMORY, "out of memory", .is_final = true},
-  [FAIL_BINDING] = {RLX_UNSUPPORTED, "a planned error", .is_final = true},
-  [FAIL_PIPELINE] = {RLX_UNSUPPORTED, "a planned error", .is_final = true},
-  [FAIL_SUBMIT] = {RLX_UNSUPPORTED, "a planned error", .is_final = true},
-  [LOSE_AT_ENCODING] = {RLX_DEVICE_LOST, "", .is_final = true},
+  [FAIL_MEMORY] = {.status = RLX_NO_MEMORY, .part = "out of memory", .is_final = true},
+  [FAIL_BINDING] = {.status = RLX_UNSUPPORTED, .part = "a planned error", .is_final = true},
+  [FAIL_PIPELINE] = {.status = RLX_UNSUPPORTED, .part = "a planned error", .is_final = true},
+  [FAIL_SUBMIT] = {.status = RLX_UNSUPPORTED, .part = "a planned error", .is_final = true},
+  [LOSE_AT_ENCODING] = {.status = RLX_DEVICE_LOST, .part = "", .is_final = true},
 };
 
 static uint64_t count_calls(int kind) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct node {
-  uint64_t id; /* the handle: rising over all graphs */
+  uint64_t id;            /* the handle: rising over all graphs */
   bool is_copy, is_early; /* early: it may begin before the nodes before it have ended */
   fake_launch launch;
   fake_copied copy;
