@@ -1,5 +1,5 @@
 # Toolchain for WebAssembly: clang with the C library of WASI (Debian: clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32).
-# `tools/wasm` builds with it. RLX_WASM names a variant:
+# The presets wasm and wasm-relaxed build with it. RLX_WASM names a variant:
 #   simd     128-bit vectors, which every browser has (the default)
 #   relaxed  also relaxed SIMD: fused multiply-adds, dot products of bytes
 set(CMAKE_SYSTEM_NAME Generic) # CMake has no name for WASI
