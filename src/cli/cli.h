@@ -348,7 +348,8 @@ typedef struct cli_bench_lm_request {
   const cli_common *common;
   const char *path, *threads, *format;
   size_t repeats;
-  int64_t prompt, tokens; /* pp, tg; 0: not measured */
+  int64_t prompt, tokens;   /* pp, tg; 0: not measured */
+  int64_t depth, sequences; /* tokens that the context holds before; sequences computed together */
   uint32_t switches;      /* rlx_switch */
   size_t *n_printed;      /* rows printed so far */
 } cli_bench_lm_request;

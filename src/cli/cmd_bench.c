@@ -19,7 +19,7 @@ typedef struct request {
   cli_model_options model;
   cli_engine_options engine;
   const char *threads, *format;
-  int64_t repeats, prompt, tokens;
+  int64_t repeats, prompt, tokens, depth, sequences;
   size_t n_printed;
 } request;
 
@@ -216,9 +216,18 @@ static int bench_file(request *r, const char *path) {
 
 static int bench_lm(request *r, const char *path) {
 #ifdef RLX_LM
-  cli_bench_lm_request lm = {
-    r->self,   &r->common,         path,         r->threads, r->format, (size_t)r->repeats, r->prompt,
-    r->tokens, r->engine.switches, &r->n_printed};
+  cli_bench_lm_request lm = {.self = r->self,
+                             .common = &r->common,
+                             .path = path,
+                             .threads = r->threads,
+                             .format = r->format,
+                             .repeats = (size_t)r->repeats,
+                             .prompt = r->prompt,
+                             .tokens = r->tokens,
+                             .depth = r->depth,
+                             .sequences = r->sequences,
+                             .switches = r->engine.switches,
+                             .n_printed = &r->n_printed};
   return cli_bench_lm(&lm);
 #else
   (void)r;
@@ -250,12 +259,14 @@ static int bench(request *r) {
 }
 
 int cli_bench(const cli_command *self, int argc, char **argv) {
-  request r = {.self = self, .model.seed = 1, .format = "md", .repeats = 10, .prompt = 512, .tokens = 128};
+  request r = {.self = self, .model.seed = 1, .format = "md", .repeats = 10, .prompt = 512, .tokens = 128, .sequences = 1};
   const cli_option options[] = {
     CLI_MODEL_OPTIONS(r.model),
     CLI_ENGINE_OPTIONS(r.engine),
     {"-p", "N", "of a language model: tokens of the prompt (default 512; 0: none)", CLI_NUMBER, &r.prompt, 0, 1000000},
     {"-n", "N", "of a language model: tokens to generate (default 128; 0: none)", CLI_NUMBER, &r.tokens, 0, 1000000},
+    {"-d", "N", "of a language model: tokens that its context holds before (default 0)", CLI_NUMBER, &r.depth, 0, 1000000},
+    {"-b", "N", "of a language model: sequences computed together (default 1)", CLI_NUMBER, &r.sequences, 1, 1024},
     {"-t", "LIST", "numbers of threads to compare, such as 1,2", CLI_TEXT, &r.threads, 0, 0},
     {"-r", "N", "samples of each (default 10)", CLI_NUMBER, &r.repeats, 1, 1000000},
     {"-o", "FORMAT", "md, json or csv", CLI_TEXT, &r.format, 0, 0},

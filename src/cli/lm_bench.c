@@ -1,5 +1,6 @@
-/* rlx bench MODEL: tokens per second of prefill (pp512) and decode (tg128), as commonly reported: a prompt on an
- * empty context, up to the logits of its last token; then single tokens one after the other. Settings are measured
+/* rlx bench MODEL: tokens per second of prefill (pp512) and decode (tg128), as commonly reported: a prompt, up to the
+ * logits of its last token; then single tokens one after the other. With -d both begin in a context that holds so many
+ * tokens already; with -b several sequences are computed together, and the tokens of all count. Settings are measured
  * interleaved. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,8 +18,9 @@ typedef struct setting {
 typedef struct job {
   const cli_bench_lm_request *r;
   rlx_lm_info info;
-  int32_t *ids; /* prompt tokens, arbitrary */
+  int32_t *ids; /* arbitrary tokens, at least as many as the prompt and the depth */
   float *logits;
+  rlx_lm_prompt *prompts; /* by sequence */
   setting v[CLI_MAX_SETTINGS];
   size_t n;
 } job;
@@ -28,7 +30,8 @@ static int open_setting(job *j, setting *s) {
   common.device = s->what.device[0] ? s->what.device : NULL;
   common.threads = s->what.threads;
   int64_t max = j->r->prompt > j->r->tokens ? j->r->prompt : j->r->tokens;
-  cli_lm_options options = {.context = max + 1, .switches = j->r->switches};
+  cli_lm_options options = {
+    .context = j->r->depth + max + 1, .sequences = j->r->sequences, .switches = j->r->switches};
   s->prompt = calloc(j->r->repeats, sizeof *s->prompt);
   s->tokens = calloc(j->r->repeats, sizeof *s->tokens);
   if (!s->prompt || !s->tokens) return cli_fail("out of memory");
@@ -46,10 +49,12 @@ static int open_settings(job *j) {
     code = open_setting(j, s);
   }
   if (code) return code;
-  j->ids = calloc((size_t)j->r->prompt + 1, sizeof *j->ids);
+  const int64_t n_ids = (j->r->prompt > j->r->depth ? j->r->prompt : j->r->depth) + 1;
+  j->ids = calloc((size_t)n_ids, sizeof *j->ids);
   j->logits = calloc(j->info.n_vocabulary, sizeof *j->logits);
-  if (!j->ids || !j->logits) return cli_fail("out of memory");
-  for (int64_t i = 0; i <= j->r->prompt; i++) j->ids[i] = (int32_t)((uint32_t)i * 7919u % j->info.n_vocabulary);
+  j->prompts = calloc((size_t)j->r->sequences, sizeof *j->prompts);
+  if (!j->ids || !j->logits || !j->prompts) return cli_fail("out of memory");
+  for (int64_t i = 0; i < n_ids; i++) j->ids[i] = (int32_t)((uint32_t)i * 7919u % j->info.n_vocabulary);
   return CLI_DONE;
 }
 
@@ -61,6 +66,7 @@ static void close_settings(job *j) {
   }
   free(j->ids);
   free(j->logits);
+  free(j->prompts);
 }
 
 static bool on_id(void *user, int32_t id) {
@@ -68,22 +74,49 @@ static bool on_id(void *user, int32_t id) {
   (void)id;
   return true;
 }
+static bool on_batch_id(void *user, uint32_t sequence, int32_t id) {
+  (void)sequence;
+  return on_id(user, id);
+}
+
+/* ---- Samples -------------------------------------------------------------------------------------------------- */
+
+/* Every sequence holds `depth` tokens afterwards. */
+static rlx_status return_to_depth(const job *j, const setting *s) {
+  const uint32_t depth = (uint32_t)j->r->depth;
+  rlx_status status = RLX_OK;
+  for (uint32_t i = 0; i < (uint32_t)j->r->sequences && !status; i++) {
+    const uint32_t held = rlx_lm_length(s->lm, i);
+    if (held < depth) status = rlx_lm_append(s->lm, i, j->ids + held, depth - held, false, NULL);
+    else status = rlx_lm_truncate(s->lm, i, depth);
+  }
+  return status;
+}
+
+/* Each sequence is given a prompt of `n` tokens and draws `n_drawn`. */
+static rlx_status generate(const job *j, const setting *s, size_t n, int64_t n_drawn) {
+  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .max_tokens = (uint32_t)n_drawn, .ignore_end = true};
+  for (int64_t i = 0; i < j->r->sequences; i++) j->prompts[i] = (rlx_lm_prompt){j->ids, n};
+  if (j->r->sequences == 1) return rlx_lm_generate_ids(s->lm, j->ids, n, &options, on_id, NULL, NULL);
+  return rlx_lm_generate_batch(s->lm, j->prompts, (size_t)j->r->sequences, &options, on_batch_id, NULL, NULL);
+}
 
 static rlx_status sample_prompt(const job *j, const setting *s, double *seconds) {
-  if (!j->r->prompt) return RLX_OK;
-  rlx_status status = rlx_lm_truncate(s->lm, 0, 0);
+  const size_t n = (size_t)j->r->prompt;
+  if (!n) return RLX_OK;
+  rlx_status status = return_to_depth(j, s);
   double begin = cli_seconds();
-  if (!status) status = rlx_lm_append(s->lm, 0, j->ids, (size_t)j->r->prompt, false, j->logits);
+  if (!status && j->r->sequences == 1) status = rlx_lm_append(s->lm, 0, j->ids, n, false, j->logits);
+  else if (!status) status = generate(j, s, n, 1);
   *seconds = cli_seconds() - begin;
   return status;
 }
 
 static rlx_status sample_tokens(const job *j, const setting *s, double *seconds) {
   if (!j->r->tokens) return RLX_OK;
-  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .max_tokens = (uint32_t)j->r->tokens, .ignore_end = true};
-  rlx_status status = rlx_lm_truncate(s->lm, 0, 0);
+  rlx_status status = return_to_depth(j, s);
   double begin = cli_seconds();
-  if (!status) status = rlx_lm_generate_ids(s->lm, j->ids, 1, &options, on_id, NULL, NULL);
+  if (!status) status = generate(j, s, 1, j->r->tokens);
   *seconds = cli_seconds() - begin;
   return status;
 }
@@ -105,13 +138,15 @@ static int measure(job *j) {
 
 /* Prints the mean and spread of the tokens per second of the samples. */
 static void print_row(const job *j, const setting *s, const char *what, int64_t n, double *samples) {
-  char test[32];
+  char test[96], at[32] = "", of[32] = "";
   rlx_device_info d = {RLX_DEVICE_INFO_INIT};
   const char *format = j->r->format;
   bool first = (*j->r->n_printed)++ == 0;
-  for (size_t i = 0; i < j->r->repeats; i++) samples[i] = (double)n / samples[i];
+  for (size_t i = 0; i < j->r->repeats; i++) samples[i] = (double)(n * j->r->sequences) / samples[i];
   cli_summary rate = cli_summarise(samples, j->r->repeats);
-  snprintf(test, sizeof test, "%s%" PRId64, what, n);
+  if (j->r->depth) snprintf(at, sizeof at, "@%" PRId64, j->r->depth);
+  if (j->r->sequences > 1) snprintf(of, sizeof of, "x%" PRId64, j->r->sequences);
+  snprintf(test, sizeof test, "%s%" PRId64 "%s%s", what, n, of, at);
   const char *device = s->what.device[0] ? s->what.device : rlx_lm_device(s->lm, &d) ? "" : d.backend;
   if (strcmp(format, "json") == 0) {
     cli_bench_json_row(first);

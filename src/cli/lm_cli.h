@@ -6,7 +6,7 @@
 #include "rlx/lm.h"
 
 typedef struct cli_lm_options {
-  int64_t context, chunk;
+  int64_t context, chunk, sequences;
   const char *cache; /* "f16", "f32" */
   uint32_t switches; /* rlx_switch */
   bool dry_run;

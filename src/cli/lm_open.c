@@ -64,6 +64,7 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
                    .session = session,
                    .context = (uint32_t)options->context,
                    .chunk = (uint32_t)options->chunk,
+                   .n_sequences = (uint32_t)options->sequences,
                    .cache_type = cache == RLX_F32 ? RLX_LM_CACHE_F32 : RLX_LM_CACHE_F16,
                    .switches = options->switches,
                    .dry_run = options->dry_run};

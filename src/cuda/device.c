@@ -7,7 +7,7 @@
  *   submit=N   runs that can be stopped are submitted in parts of at most N units of work
  *   walk=N     a span of steps becomes one kernel after N runs (walk.h)
  *   library=N  products of at least N multiply-adds are cuBLASLt's, where there is one (blas.h)
- *   early=1    kernels of a graph start while the one before them ends (record.c)
+ *   late       no kernel of a graph starts before the one before it has ended (record.c)
  *   ptx        kernels are compiled by the driver, as on a machine without NVRTC (ptx.h) */
 #include <stdio.h>
 #include <string.h>
@@ -85,9 +85,9 @@ void cu_leave(cu_device *d) {
 /* ---- opening ---- */
 
 typedef struct variant { /* in the order of the words; 0: the device's own value */
-  uint64_t block, window, submit, walk, library, early, ptx;
+  uint64_t block, window, submit, walk, library, late, ptx;
 } variant;
-static const char *const words[] = {"block=", "window=", "submit=", "walk=", "library=", "early=", "ptx"};
+static const char *const words[] = {"block=", "window=", "submit=", "walk=", "library=", "late", "ptx"};
 
 /* Also where NVRTC is absent. A walk is composed of CUDA texts, so there are none. */
 static void use_ptx(cu_device *d) {
@@ -114,7 +114,7 @@ static void apply_variant(cu_device *d, const variant *v) {
   d->walk_runs = v->walk ? v->walk : gpu_tuned(&d->caps)->walk_runs;
   d->caps.choices.library_min_products = v->library;
   d->walk_min = v->walk ? 1 : gpu_tuned(&d->caps)->walk_min;
-  d->overlaps = v->early && can_overlap(d);
+  d->overlaps = !v->late && can_overlap(d);
   if (v->ptx || !d->loader->compiler_version) use_ptx(d);
 }
 

@@ -54,7 +54,7 @@ def the_device_is_listed_and_is_the_default():
     for device in ([], ["--device", "cuda"], ["--device", found[0]["uuid"]], ["--device", "cuda:submit=1"]):
         result = rlx_json("run", "g.rlx", *given, *device, env=environment())
         close(result["outputs"][0]["values"], LINEAR_RESULT, f"on {device}")
-    fails("run", "g.rlx", *given, "--device", "cuda:fast", says=["expected block=N, window=N, submit=N, walk=N, library=N, early=N or ptx", "got 'fast'"],
+    fails("run", "g.rlx", *given, "--device", "cuda:fast", says=["expected block=N, window=N, submit=N, walk=N, library=N, late or ptx", "got 'fast'"],
           lines=1, env=environment())
 
 

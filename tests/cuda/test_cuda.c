@@ -63,7 +63,7 @@ TEST(the_device_is_described) {
   CHECK(!cu_device_of(d)->caps.has_coopmat && !cu_device_of(d)->caps.has_wgmma);
   rlx_device_release(d);
   CHECK_FAILS(rlx_device_acquire("cuda:fast", &none), RLX_NOT_FOUND,
-              "expected block=N, window=N, submit=N, walk=N, library=N, early=N or ptx, got 'fast'");
+              "expected block=N, window=N, submit=N, walk=N, library=N, late or ptx, got 'fast'");
   CHECK_FAILS(rlx_device_acquire("cuda:block=0", &none), RLX_NOT_FOUND, "got 'block=0'");
 }
 
@@ -277,7 +277,7 @@ TEST(early_kernels_read_only_what_does_not_change) {
   rlx_session *s;
   rlx_graph *g;
   no_faults();
-  OPEN_SESSION("cuda:early=1", 2, &s);
+  OPEN_SESSION("cuda", 2, &s);
   CHECK_OK(rlx_graph_create(&g));
   rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(1, 256));
   for (int i = 0; i < 4; i++) {
@@ -291,7 +291,7 @@ TEST(early_kernels_read_only_what_does_not_change) {
   rlx_session_destroy(s);
 }
 
-TEST(random_graphs_of_early_kernels) { run_random_graphs("cuda:early=1", 60); }
+TEST(random_graphs_of_kernels_that_start_late) { run_random_graphs("cuda:late", 60); }
 
 TEST(random_graphs_with_a_library) { run_random_graphs("cuda:library=1", 80); }
 
