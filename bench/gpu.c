@@ -36,9 +36,10 @@ static rlx_node layer_norm(rlx_graph *g, rlx_node x) { return rlx_op_layer_norm(
   { "matmul_" #type "_" #n, MATMUL, type, type, n, n, n, NULL, copies }
 #define MATVEC(w, m, n, k, copies) \
   { "matvec_" #w "_" #m "x" #n "x" #k, WEIGHT, RLX_F32, w, m, n, k, NULL, copies }
-#define MATVECS(w, copies)                                                                               \
-  MATVEC(w, 1, 4096, 4096, copies), MATVEC(w, 8, 4096, 4096, copies), MATVEC(w, 32, 4096, 4096, copies), \
-    MATVEC(w, 1, 11008, 4096, copies), MATVEC(w, 8, 11008, 4096, copies), MATVEC(w, 32, 11008, 4096, copies)
+#define MATVECS(w, copies)                                                                                    \
+  MATVEC(w, 1, 4096, 4096, copies), MATVEC(w, 8, 4096, 4096, copies), MATVEC(w, 32, 4096, 4096, copies),      \
+    MATVEC(w, 1, 11008, 4096, copies), MATVEC(w, 8, 11008, 4096, copies), MATVEC(w, 32, 11008, 4096, copies), \
+    MATVEC(w, 64, 4096, 4096, copies), MATVEC(w, 64, 11008, 4096, copies)
 #define ROWS(type, op) \
   { #op "_" #type, UNARY, type, type, 8192, 4096, 0, op, 8 }
 

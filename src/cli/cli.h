@@ -350,8 +350,8 @@ typedef struct cli_bench_lm_request {
   size_t repeats;
   int64_t prompt, tokens;   /* pp, tg; 0: not measured */
   int64_t depth, sequences; /* tokens that the context holds before; sequences computed together */
-  uint32_t switches;      /* rlx_switch */
-  size_t *n_printed;      /* rows printed so far */
+  uint32_t switches;        /* rlx_switch */
+  size_t *n_printed;        /* rows printed so far */
 } cli_bench_lm_request;
 int cli_bench_lm(const cli_bench_lm_request *r);
 /* Decided by the file name: GGUF, safetensors, an index, a folder. Everything else is treated as a graph. */

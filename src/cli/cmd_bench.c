@@ -259,13 +259,15 @@ static int bench(request *r) {
 }
 
 int cli_bench(const cli_command *self, int argc, char **argv) {
-  request r = {.self = self, .model.seed = 1, .format = "md", .repeats = 10, .prompt = 512, .tokens = 128, .sequences = 1};
+  request r = {
+    .self = self, .model.seed = 1, .format = "md", .repeats = 10, .prompt = 512, .tokens = 128, .sequences = 1};
   const cli_option options[] = {
     CLI_MODEL_OPTIONS(r.model),
     CLI_ENGINE_OPTIONS(r.engine),
     {"-p", "N", "of a language model: tokens of the prompt (default 512; 0: none)", CLI_NUMBER, &r.prompt, 0, 1000000},
     {"-n", "N", "of a language model: tokens to generate (default 128; 0: none)", CLI_NUMBER, &r.tokens, 0, 1000000},
-    {"-d", "N", "of a language model: tokens that its context holds before (default 0)", CLI_NUMBER, &r.depth, 0, 1000000},
+    {"-d", "N", "of a language model: tokens that its context holds before (default 0)", CLI_NUMBER, &r.depth, 0,
+     1000000},
     {"-b", "N", "of a language model: sequences computed together (default 1)", CLI_NUMBER, &r.sequences, 1, 1024},
     {"-t", "LIST", "numbers of threads to compare, such as 1,2", CLI_TEXT, &r.threads, 0, 0},
     {"-r", "N", "samples of each (default 10)", CLI_NUMBER, &r.repeats, 1, 1000000},

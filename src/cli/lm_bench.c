@@ -30,8 +30,7 @@ static int open_setting(job *j, setting *s) {
   common.device = s->what.device[0] ? s->what.device : NULL;
   common.threads = s->what.threads;
   int64_t max = j->r->prompt > j->r->tokens ? j->r->prompt : j->r->tokens;
-  cli_lm_options options = {
-    .context = j->r->depth + max + 1, .sequences = j->r->sequences, .switches = j->r->switches};
+  cli_lm_options options = {.context = j->r->depth + max + 1, .sequences = j->r->sequences, .switches = j->r->switches};
   s->prompt = calloc(j->r->repeats, sizeof *s->prompt);
   s->tokens = calloc(j->r->repeats, sizeof *s->tokens);
   if (!s->prompt || !s->tokens) return cli_fail("out of memory");

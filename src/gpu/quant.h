@@ -3,6 +3,7 @@
  * quant_layout.c   the layout in planes, GPU_LAYOUT_PLANES
  * lower_quant.c    decoding
  * quant_product.c  products with block types on the right (called from dense products through matmul.h)
+ * quant_wide.c     those on Hopper's products of warp groups
  * lower_dequant.c  dequant_matmul, whose scales are inputs; the 8-bit integer products
  *
  * kernels/blocks.kh decodes both layouts, plain and planes. A lowering that reads a block type states its preference
@@ -35,6 +36,10 @@ uint32_t gpu_blocks(const rlx_type *t);
 gpu_window gpu_block_grid(gpu_lowering *l, rlx_dtype dtype);
 /* Decodes all of input i to this float type and window. */
 void gpu_decode(gpu_lowering *l, uint32_t i, rlx_dtype type, gpu_window to);
+
+/* Products on Hopper's products of warp groups (quant_wide.c); the weight is stored in planes and fits f16. */
+bool gpu_product_is_wide_blocks(const gpu_lowering *l, const gpu_product *p);
+void gpu_product_wide_blocks(gpu_lowering *l, const gpu_product *p, const product_planes *planes);
 
 void gpu_lower_cast_blocks(gpu_lowering *l);   /* cast from a block type */
 void gpu_lower_gather_blocks(gpu_lowering *l); /* gather's rows of a block type */

@@ -1,5 +1,7 @@
 /* Matrix products with a weight of a block type: chooses the kernel.
  *
+ *   many rows of x, Hopper
+ *                        quant_wide*: decodes to f16 in registers, for products of warp groups; not with `exact`
  *   2 to 32 rows of x, matrix units of known mapping
  *                        rows_direct*: decodes to f16 while loading, bound by the bytes of the weight; not with `exact`
  *   up to eight rows     quant_matvec: the weight is [n, k] in planes, bound by its bytes; also few rows with experts
@@ -318,10 +320,19 @@ static void emit_library(gpu_lowering *l, const gpu_product *p, uint32_t w) {
   gpu_product_of_f16(l, &dense, &x);
 }
 
+/* Hopper's products of warp groups: quant_wide.c. */
+static bool takes_wide(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
+  return gpu_in_planes(l, w) && fits_f16(p->b_type) && gpu_product_is_wide_blocks(l, p);
+}
+static void emit_wide(gpu_lowering *l, const gpu_product *p, uint32_t w) {
+  planes b = open_planes(l, w);
+  gpu_product_wide_blocks(l, p, &b);
+}
+
 /* Narrow products: matmul_narrow.c. */
 static bool takes_narrow(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
-  return !takes_library(l, p) && gpu_in_planes(l, w) && fits_f16(p->b_type) && gpu_product_narrow_blocks(l, p) &&
-         (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
+  return !takes_wide(l, p, w) && !takes_library(l, p) && gpu_in_planes(l, w) && fits_f16(p->b_type) &&
+         gpu_product_narrow_blocks(l, p) && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
 }
 static void emit_narrow(gpu_lowering *l, const gpu_product *p, uint32_t w) {
   planes b = open_planes(l, w);
@@ -396,11 +407,13 @@ static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
   p->b = gpu_in(l, w);
   if (is_empty(p)) return;
   product skinny = skinny_product(p, w);
-  bool is_block = rlx_dtype_is_block(p->b_type), narrow = is_block && takes_narrow(l, p, w),
-       takes = is_block && !narrow && p->n_axes == 0 && takes_matvec(l, &skinny, p->trans_b);
+  bool is_block = rlx_dtype_is_block(p->b_type), wide = is_block && takes_wide(l, p, w),
+       narrow = is_block && takes_narrow(l, p, w),
+       takes = is_block && !wide && !narrow && p->n_axes == 0 && takes_matvec(l, &skinny, p->trans_b);
   if (is_block && !takes) gpu_product_norm_first(l, p);
   product_choice choice;
   if (!is_block) gpu_product_emit(l, p);
+  else if (wide) emit_wide(l, p, w);
   else if (narrow) emit_narrow(l, p, w);
   else if (takes) emit_matvec(l, &skinny);
   else if (takes_library(l, p)) emit_library(l, p, w);
@@ -426,8 +439,9 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l, const gpu_fused_product *f) {
   both.v = 2, both.act = f->act;
   gpu_product up = gate;
   up.b_type = gpu_in_type(l, 2)->dtype;
-  bool narrow = takes_narrow(l, &gate, 1) && takes_narrow(l, &up, 2);
-  if (!narrow && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, f->trans_b)) {
+  bool narrow = takes_narrow(l, &gate, 1) && takes_narrow(l, &up, 2),
+       wide = takes_wide(l, &gate, 1) && takes_wide(l, &up, 2);
+  if (!narrow && !wide && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, f->trans_b)) {
     emit_matvec(l, &both);
     return;
   }

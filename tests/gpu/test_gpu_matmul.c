@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpu/matmul_plan.h"
+#include "gpu/quant.h"
 #include "gpu_check.h"
 #include "ref/ref.h"
 #include "test.h"
@@ -221,7 +221,8 @@ static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, in
   rlx_node w = rlx_op_param(g, "b", b, trans ? RLX_DIMS(n, k) : RLX_DIMS(k, n));
   rlx_node y = trans ? rlx_op_matmul_t(g, x, w) : rlx_op_matmul(g, x, w);
   gpu_lowering l;
-  rlx_status s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = y}, &l);
+  const uint32_t layouts[] = {0, rlx_dtype_is_block(b) ? GPU_LAYOUT_PLANES : 0};
+  rlx_status s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = y, .layout = layouts}, &l);
   for (size_t i = 0; i < l.dispatches.n && !s && l.claim.native; i++)
     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " " : "", l.dispatches.v[i].kernel->name);
   gpu_lowering_deinit(&l);
@@ -249,6 +250,11 @@ TEST(products_of_warp_groups) {
   CHECK_EQ_STR(kernels_of(&caps, RLX_BF16, RLX_BF16, 4096, 4096, 4096, false), "matmul_wide256_bf16");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, true), "matmul_coop4");
   CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_F32, 4096, 4096, 4096, true), "matmul8");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q4_K, 9, 14336, 4096, true), "quant_stages quant_wide32");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q6_K, 64, 14336, 4096, true), "quant_stages quant_wide64");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q8_0, 64, 1024, 4096, true), "quant_stages quant_wide64 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_MXFP4, 64, 4096, 4096, true), "matmul_blocks matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_Q4_K, 64, 4096, 4096, true), "quant_f16 quant_coop");
 }
 
 TEST(narrow_rows) {

@@ -84,7 +84,8 @@ static void check_texts(const char *target, const char *part, size_t *n_texts) {
     gpu_code code = {0};
     const bool has_matrices = strstr(gpu_kernels[k]->name, "coop") || strstr(gpu_kernels[k]->name, "_wide") ||
                               strncmp(gpu_kernels[k]->name, "rows_", 5) == 0 ||
-                              strncmp(gpu_kernels[k]->name, "fragments", 9) == 0;
+                              strncmp(gpu_kernels[k]->name, "fragments", 9) == 0 ||
+                              strcmp(gpu_kernels[k]->name, "quant_stages") == 0;
     CHECK(gpu_pack_at(&pack, 0, &v) && (v.needs != 0) == has_matrices);
     CHECK_OK(gpu_unpack(v.blob.bytes, v.blob.n_bytes, &code));
     CHECK(code.text && strstr(code.text, part));

@@ -75,6 +75,11 @@ enum {
   GPU_INDEX_quant_matvec,
   GPU_INDEX_quant_matvec_norm,
   GPU_INDEX_quant_rows,
+  GPU_INDEX_quant_stages,
+  GPU_INDEX_quant_wide128,
+  GPU_INDEX_quant_wide256,
+  GPU_INDEX_quant_wide32,
+  GPU_INDEX_quant_wide64,
   GPU_INDEX_range,
   GPU_INDEX_recurrent_loop,
   GPU_INDEX_recurrent_pack,
@@ -387,6 +392,26 @@ extern const struct gpu_kernel gpu_kernel_quant_matvec_norm;
 
 typedef struct gpu_params_quant_rows { uint32_t groups; uint32_t count; } gpu_params_quant_rows;
 extern const struct gpu_kernel gpu_kernel_quant_rows;
+
+typedef struct gpu_params_quant_stages { uint32_t groups; uint32_t k; uint32_t rows; uint32_t rounds; } gpu_params_quant_stages;
+typedef struct gpu_constants_quant_stages { uint32_t tb; } gpu_constants_quant_stages;
+extern const struct gpu_kernel gpu_kernel_quant_stages;
+
+typedef struct gpu_params_quant_wide128 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles_m; uint32_t tiles_n; uint32_t a1; uint32_t a2; uint32_t b1; } gpu_params_quant_wide128;
+typedef struct gpu_constants_quant_wide128 { uint32_t tb; uint32_t down; uint32_t ahead; uint32_t vec_y; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; } gpu_constants_quant_wide128;
+extern const struct gpu_kernel gpu_kernel_quant_wide128;
+
+typedef struct gpu_params_quant_wide256 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles_m; uint32_t tiles_n; uint32_t a1; uint32_t a2; uint32_t b1; } gpu_params_quant_wide256;
+typedef gpu_constants_quant_wide128 gpu_constants_quant_wide256;
+extern const struct gpu_kernel gpu_kernel_quant_wide256;
+
+typedef struct gpu_params_quant_wide32 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles_m; uint32_t tiles_n; uint32_t a1; uint32_t a2; uint32_t b1; } gpu_params_quant_wide32;
+typedef gpu_constants_quant_wide128 gpu_constants_quant_wide32;
+extern const struct gpu_kernel gpu_kernel_quant_wide32;
+
+typedef struct gpu_params_quant_wide64 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles_m; uint32_t tiles_n; uint32_t a1; uint32_t a2; uint32_t b1; } gpu_params_quant_wide64;
+typedef gpu_constants_quant_wide128 gpu_constants_quant_wide64;
+extern const struct gpu_kernel gpu_kernel_quant_wide64;
 
 typedef struct gpu_params_range { uint32_t groups; uint32_t elements; uint32_t start; uint32_t start_hi; uint32_t step; uint32_t step_hi; } gpu_params_range;
 typedef struct gpu_constants_range { uint32_t t; } gpu_constants_range;

@@ -15,13 +15,17 @@
 extern __shared__ __align__(1024) unsigned char k_dynamic_start[]; /* the launch gives its size: dynamic_bytes */
 typedef unsigned long long u64;
 #define K_UNROLL4 _Pragma("unroll 4")
+#define K_UNROLL8 _Pragma("unroll 8")
 
 K_DEVICE u32 k_shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
 /* Where a factor may start in that memory: add 1024 to the bytes that are used. */
 K_DEVICE u32 k_dynamic_address() { return (k_shared_address(k_dynamic_start) + 1023u) & ~1023u; }
-/* 16 bytes at an address. */
+/* 16 bytes at an address; four bytes. */
 K_DEVICE void k_shared_put(u32 at, u32x4 x) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+}
+K_DEVICE void k_shared_put_word(u32 at, u32 x) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(x) : "memory");
 }
 K_DEVICE u32x4 k_shared_get(u32 at) {
   u32x4 x;
@@ -41,6 +45,13 @@ K_DEVICE void k_copy_async(u32 to, const void *from, bool there) {
 #define K_COPY4(to, w, i, there) k_copy_async(to, &(w)[(there) ? (i) : 0u], there)
 K_DEVICE void k_copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> K_DEVICE void k_copies_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+/* Requests n vectors of a window, from vector i on, for the level-2 cache. */
+#define K_PREFETCH4(w, i, n) k_prefetch(&(w)[i], 16u * (n))
+/* The same for n words, from the vector of word i on. */
+#define K_PREFETCH(w, i, n) k_prefetch(&(w)[(i) & ~3u], ((((i) & 3u) + (n) + 3u) & ~3u) * 4u)
+K_DEVICE void k_prefetch(const void *from, u32 bytes) {
+  if (bytes > 0u) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
 K_DEVICE void k_shared_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /* Waits for `n` invocations, a multiple of 32, at barrier `id` (1 to 15); k_barrier_arrive does not wait. */

@@ -17,6 +17,7 @@ typedef uint64_t u64;
 #include "factors.h" /* the kernels' own */
 #define SG_LANE (current % 32u)
 #define K_UNROLL4
+#define K_UNROLL8
 static inline u32 SG_FROM(u32 x, u32 lane) {
   exchanged[current] = x;
   subgroupBarrier();
@@ -41,6 +42,11 @@ static inline u32 k_dynamic_address() { return (DYNAMIC_BASE + 1023u) & ~1023u; 
 static inline void k_shared_put(u32 at, u32x4 x) {
   u32 to = dynamic_offset(at, "shared memory written");
   memcpy(dynamic_memory + to, &x, 16);
+  written[current].push_back(to);
+}
+static inline void k_shared_put_word(u32 at, u32 x) {
+  u32 to = dynamic_offset(at & ~15u, "shared memory written");
+  memcpy(dynamic_memory + to + at % 16, &x, 4);
   written[current].push_back(to);
 }
 static inline u32x4 k_shared_get(u32 at) {
@@ -82,6 +88,10 @@ template <int N> static void k_copies_wait() {
   }
   copies[current] = left;
 }
+
+/* What is prefetched must be in the window; the words may be the padding behind it. */
+#define K_PREFETCH4(w, i, n) (void)((n) > 0u ? (w).get((i) + (n) - 1u) : u32x4{0, 0, 0, 0})
+#define K_PREFETCH(w, i, n) (void)((n) > 0u ? (w).get((i) + (n) - 1u) : 0u)
 
 /* ---- barriers ---- */
 

@@ -1,15 +1,19 @@
-/* rows_coop*.matrix.k and rows_direct*.matrix.k on the host (k_coop.h) against sums in double: random shapes and types,
- * parts of k, rows far outside the range of f16, non-finite values. Elements of block types are decoded with blocks.kh,
- * which the kernels do not use.
+/* rows_coop*.matrix.k, rows_direct*.matrix.k and quant_wide*.hopper.k on the host (k_coop.h, k_hopper.h) against sums in
+ * double: random shapes and types, parts of k, rows far outside the range of f16, non-finite values. Elements of block
+ * types are decoded with blocks.kh, which the kernels do not use.
  *
  *   rows NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
- * Compiled once for each kernel: KERNEL_FILE, and COOP_BF16 for those of bf16. */
+ * Compiled once for each kernel: KERNEL_FILE, COOP_BF16 for those of bf16, COOP_HOPPER for quant_wide*. */
 #include "k_coop.h"
 /* */
 #include KERNEL_FILE
 
-#ifndef ROWS_DIRECT
+#ifdef COOP_HOPPER
+#define ROWS_BLOCKS
+#define FC (BN / 16 + 1)
+static u32 TX, SUBS; /* have no effect */
+#elif !defined(ROWS_DIRECT)
 #define FC FM
 #define FR FN
 #endif
@@ -72,7 +76,34 @@ static void draw_f16(a_case &c) {
 }
 #endif
 
+#ifdef COOP_HOPPER
+/* The output of quant_stages.k: by rounds and rows, each 64 elements, whose vectors are permuted. A round is a run of each
+ * of four units; the elements of unit t are those of invocation t. */
+static void draw_staged(a_case &c) {
+  const u32 runs = RUNS, per_block = 1u << k_unit_shift(TB), spans = (p.k + 64 * runs - 1) / (64 * runs);
+  x4.words.assign((size_t)spans * runs * p.m * 32, 0);
+  c.xs.assign((size_t)p.m * p.k, 0);
+  scales.words.resize(p.m);
+  for (u32 r = 0; r < p.m; r++) {
+    scales.words[r] = AS_U32(ldexpf(1, (int)draw(0, 40) - 20));
+    for (u32 round = 0; round < spans * runs; round++)
+      for (u32 i = 0; i < 64; i++) {
+        const u32 t = i / 2 % 4, element = i / 16 * 4 + i % 2 * 2 + i / 8 % 2, unit = round / runs * 4 + t;
+        const u32 k = (unit / per_block << k_block_shift(TB)) + 4 * k_run_quad(TB, unit % per_block, round % runs) + element;
+        if (k >= p.k) continue;
+        float16_t v(draw_value(16000));
+        put_half(x4.words, ((size_t)round * p.m * 8 + (r * 8 + (i / 8 ^ r % 8))) * 8 + i % 8, v.bits);
+        c.xs[(size_t)r * p.k + k] = (double)(f32)v * (double)AS_F32(scales.words[r]);
+      }
+  }
+}
+#endif
+
 static void draw_x(a_case &c) {
+#ifdef COOP_HOPPER
+  draw_staged(c);
+  return;
+#endif
 #ifdef ROWS_DIRECT
   if (TX == T_SCALED_F16) {
     draw_f16(c);
@@ -150,7 +181,7 @@ static void draw_w(a_case &c) {
   if (wide > 1) p.a1 = starts[1] / 16;
   if (wide > 2) p.a2 = starts[2] / 16;
   if (wide + 1 < n) p.b1 = (starts[wide + 1] - starts[wide]) / 4;
-#ifndef ROWS_DIRECT
+#if !defined(ROWS_DIRECT) && !defined(COOP_HOPPER)
   p.two_23 = 0x4b000000u;
 #endif
   c.ws.resize((size_t)p.n * p.k);
@@ -182,7 +213,10 @@ static const double LOOSE = 1e-6;
 /* ---- cases ---- */
 
 static void draw_constants() {
-#ifdef ROWS_DIRECT
+#ifdef COOP_HOPPER
+  products_late = draw(0, 1);
+  DOWN = BN == 256 ? 2 : draw(1, 2); /* as shared memory allows */
+#elif defined(ROWS_DIRECT)
   element_layout = 1;
 #else
   element_layout = draw(0, 3);
@@ -205,6 +239,9 @@ static void draw_constants() {
   do TB = draw(T_Q4_0, T_TQ2_0);
   while (TB == T_TQ1_0);
 #endif
+#ifdef COOP_HOPPER
+  if (AHEAD * RUNS % 2) AHEAD *= 2; /* two left factors take turns */
+#endif
 }
 
 static a_case draw_case() {
@@ -218,22 +255,28 @@ static a_case draw_case() {
   p.m = draw(1, 16 * FC), p.n = draw(1, draw(0, 3) ? 70 : 300), p.k = unit * draw(1, 1400 / unit);
   c.splits = draw(0, 2) ? 1 : draw(2, 3);
   c.odd = draw(0, 4) == 0;
-#ifdef ROWS_DIRECT
+#ifdef COOP_HOPPER
+  c.odd = false;
+#elif defined(ROWS_DIRECT)
   if (TX == T_SCALED_F16) c.odd = false; /* an infinity times both parts may be NaN */
 #endif
   if (c.splits > 1) TY = T_F32, EXTRA = 0;
   if (TY != T_F32) p.n += p.n % 2;
   VEC_Y = TY == T_F32 && p.n % 4 == 0;
   p.k_part = ((p.k + c.splits - 1) / c.splits + K_PART - 1) / K_PART * K_PART;
+#ifdef COOP_HOPPER
+  p.tiles_m = (p.m + BN - 1) / BN, p.tiles_n = (p.n + 64 * DOWN - 1) / (64 * DOWN);
+  c.splits = (p.k + p.k_part - 1) / p.k_part; /* no part is empty */
+  p.groups = p.tiles_m * p.tiles_n * c.splits;
+#else
   u32 height = 16 * FR;
 #ifdef ROWS_DIRECT
   height *= DOWN;
-#endif
-  p.tiles = (p.n + height - 1) / height;
-#ifdef ROWS_DIRECT
   PACKED = p.m <= 8;
 #endif
+  p.tiles = (p.n + height - 1) / height;
   p.groups = p.tiles * c.splits;
+#endif
   draw_x(c);
   draw_w(c);
   extra.words = draw_floats(EXTRA == EXTRA_GATE ? p.m * p.n : p.n, TE, 1, c.es);
@@ -273,13 +316,24 @@ static bool check_element(const a_case &c, u32 r, u32 n) {
   return right;
 }
 
+static void run(u32 number) {
+#ifdef COOP_HOPPER
+  const u32 x = 4 * (2 / DOWN) * BN * 128, sums = 2 * BN * 272;
+  hopper_begin((x > sums ? x : sums) + 1024);
+  run_group(number, 384);
+  hopper_end();
+#else
+  run_group(number, 32 * SUBS);
+#endif
+}
+
 int main(int argc, char **argv) {
   int n = argc > 1 ? atoi(argv[1]) : 10, n_failed = 0;
   u32 seed = argc > 2 ? (u32)strtoul(argv[2], NULL, 10) : 1;
   for (int i = 0; i < n; i++) {
     state = seed + (u32)i * 7919u;
     a_case c = draw_case();
-    for (u32 g = 0; g < p.groups; g++) run_group(g, 32 * SUBS);
+    for (u32 g = 0; g < p.groups; g++) run(g);
     bool right = true;
     for (u32 e = 0; e < p.m * p.n && right; e++) right = check_element(c, e / p.n, e % p.n);
     if (right) continue;
