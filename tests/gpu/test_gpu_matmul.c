@@ -254,7 +254,7 @@ TEST(products_of_warp_groups) {
   CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q6_K, 64, 14336, 4096, true), "quant_stages quant_wide64");
   CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q8_0, 64, 1024, 4096, true), "quant_stages quant_wide64 matmul_sum");
   CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_MXFP4, 64, 4096, 4096, true), "matmul_blocks matmul_sum");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_Q4_K, 64, 4096, 4096, true), "quant_f16 quant_coop");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_Q4_K, 64, 4096, 4096, true), "quant_f16 quant_coop matmul_sum");
 }
 
 TEST(narrow_rows) {
