@@ -3,7 +3,7 @@
  *   up to 64 rows       rows_direct*, rows_coop* or rows_full* (matmul_narrow.c) on matrix units, if b is [n, k]: bound
  *                       by the bytes of b
  *   one to eight rows   matvec1, matvec8 or matvec_kn (matmul_rows.c): bound by the bytes of b
- *   more, f32 x f16     two f16 products in tiles (matmul_f16.c) on matrix units
+ *   more, f32 x f16     products of f16 in tiles (matmul_f16.c) on matrix units
  *   large               the vendor's library, where there is one (matmul_library.c)
  *   otherwise           tiles (matmul_tiles.c): bound by arithmetic
  *
@@ -34,8 +34,7 @@ bool gpu_product_vectors(rlx_dtype t, uint32_t width) { return width % (4 * gpu_
 
 /* ---- second pass of split-K ---- */
 
-void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits,
-                            gpu_window scales) {
+void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits) {
   uint32_t count = gpu_product_batches(p) * p->m * p->n;
   bool vectors = count % 4 == 0;
   gpu_params_matmul_sum params = {.n = p->n, .count = count, .splits = splits};
@@ -44,16 +43,12 @@ void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window pa
                                 .extra = p->extra,
                                 .act = (uint32_t)p->act,
                                 .te = (uint32_t)p->extra_type,
-                                .scaled = scales.from != GPU_NONE};
+                                .scaled = p->scales.from != GPU_NONE};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(matmul_sum, params, c), .groups = gpu_ceil_div(gpu_ceil_div(count, 4), 128),
                             .group_size = 128,
                             .windows = {gpu_window_if(!vectors, parts), gpu_window_if(vectors, parts), p->extra_window,
                                         gpu_window_if(!vectors || p->y_type != RLX_F32, p->y),
-                                        gpu_window_if(vectors && p->y_type == RLX_F32, p->y), scales}});
-}
-
-void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits) {
-  gpu_product_sum_scaled(l, p, parts, splits, (gpu_window){GPU_NONE, 0, 0, 0});
+                                        gpu_window_if(vectors && p->y_type == RLX_F32, p->y), p->scales}});
 }
 
 product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_t splits) {

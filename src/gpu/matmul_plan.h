@@ -41,9 +41,6 @@ typedef struct product_target {
 } product_target;
 product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_t splits);
 void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits); /* the second pass */
-/* The same with a scale per row of the partial sums; GPU_NONE: no scales. */
-void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits,
-                            gpu_window scales);
 
 /* A product with one expert per row of a. */
 typedef struct product_rows {
@@ -98,6 +95,8 @@ typedef struct product_tile {
 } product_tile;
 extern const product_tile gpu_product_tiles[];
 extern const size_t gpu_product_tile_count;
+extern const product_tile gpu_product_pair_tiles[]; /* for two matrices of a (gpu_product.residues) */
+extern const size_t gpu_product_pair_tile_count;
 uint32_t gpu_tile_rows(const product_tile *t);
 uint32_t gpu_tile_columns(const product_tile *t);
 uint32_t gpu_tile_group(const product_tile *t);

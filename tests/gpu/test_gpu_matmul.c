@@ -229,18 +229,19 @@ static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, in
   return names;
 }
 
-/* A large GPU can run every tile of the table. */
+/* Whether a large GPU runs a tile as it stands in its table. */
+static bool tile_fits(const product_tile *t, bool is_pair) {
+  rlx_dtype type = t->unit < PRODUCT_COOP4 ? RLX_F32 : RLX_F16;
+  gpu_caps chosen = t->unit == PRODUCT_WIDE ? hopper() : large;
+  chosen.choices = (gpu_choices){.tile = t, .tile_splits = 1};
+  gpu_product p = {.m = 512, .n = 512, .k = 512, .a_type = type, .b_type = type, .y_type = type, .trans_b = true};
+  if (is_pair) p.residues = p.m * p.k;
+  product_choice choice = {.splits = 0};
+  return gpu_product_choose(&chosen, &p, p.m, 1, &choice) && memcmp(&choice.tile, t, sizeof *t) == 0;
+}
 TEST(tiles_fit) {
-  for (size_t i = 0; i < gpu_product_tile_count; i++) {
-    const product_tile *t = &gpu_product_tiles[i];
-    rlx_dtype type = t->unit < PRODUCT_COOP4 ? RLX_F32 : RLX_F16;
-    gpu_caps chosen = t->unit == PRODUCT_WIDE ? hopper() : large;
-    chosen.choices = (gpu_choices){.tile = t, .tile_splits = 1};
-    gpu_product p = {.m = 512, .n = 512, .k = 512, .a_type = type, .b_type = type, .y_type = type, .trans_b = true};
-    product_choice choice = {.splits = 0};
-    bool found = gpu_product_choose(&chosen, &p, p.m, 1, &choice);
-    CHECK(found && memcmp(&choice.tile, t, sizeof *t) == 0);
-  }
+  for (size_t i = 0; i < gpu_product_tile_count; i++) CHECK(tile_fits(&gpu_product_tiles[i], false));
+  for (size_t i = 0; i < gpu_product_pair_tile_count; i++) CHECK(tile_fits(&gpu_product_pair_tiles[i], true));
 }
 
 TEST(products_of_warp_groups) {
@@ -259,7 +260,8 @@ TEST(narrow_rows) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 64, 16384, true), "rows_coop1 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 1, 4096, 4096, true), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 2, 4096, 4096, true), "matvec8");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_f16 matmul_coop4 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_f16 matmul_coop2 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 64, 14336, 4096, true), "quant_f16 matmul_coop2");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows of part vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4, 4096, 4096, false), "matvec_kn matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 9, 4096, 4096, true), "rows_full1");
@@ -288,7 +290,7 @@ TEST(choice) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 4096, 4096, false), "matmul8");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul_coop4");
   CHECK_EQ_STR(kernels_of(&large, RLX_BF16, RLX_BF16, 4096, 4096, 4096, false), "matmul_coop4_bf16");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "quant_f16 matmul_coop4 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "quant_f16 matmul_coop4");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4098, true), "matmul8"); /* rows of part vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 1, 4096, 4096, true), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 1, 4096, false), "matvec1");
