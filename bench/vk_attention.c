@@ -47,6 +47,8 @@ static const shape shapes[] = {
   {"prefill f32 2048", RLX_F32, RLX_F32, 16, 16, 2048, 2048, 128, 2},
   {"prefill mixed 8192", RLX_F32, RLX_F16, 16, 8, 8192, 8192, 128, 2},
   {"prefill mixed 512", RLX_F32, RLX_F16, 32, 8, 512, 512, 128, 16},
+  {"prefill mixed 512 of 8192", RLX_F32, RLX_F16, 16, 8, 512, 8192, 128, 4},
+  {"prefill mixed 512 of 2048", RLX_F32, RLX_F16, 16, 8, 512, 2048, 128, 8},
   {"prefill mixed 64 wide 2048", RLX_F32, RLX_F16, 16, 4, 2048, 2048, 64, 4},
   {"few f16 4096", RLX_F16, RLX_F16, 16, 16, 1, 4096, 128, 16},
   {"few f16 32768", RLX_F16, RLX_F16, 16, 16, 1, 32768, 128, 4},
@@ -63,6 +65,11 @@ static const way many[] = {{"own choice", {0}},
                            {"8 subgroups, two weights", {.subs = 8, .weights = 2}},
                            {"4 subgroups", {.subs = 4, .weights = 1}},
                            {"4 subgroups, two weights", {.subs = 4, .weights = 2}},
+                           {"4 subgroups, whole", {.subs = 4, .weights = 2, .splits = 1}},
+                           {"4 subgroups, 4 parts", {.subs = 4, .weights = 2, .splits = 4}},
+                           {"8 subgroups, whole", {.subs = 8, .weights = 2, .splits = 1}},
+                           {"8 subgroups, 2 parts", {.subs = 8, .weights = 2, .splits = 2}},
+                           {"8 subgroups, 4 parts", {.subs = 8, .weights = 2, .splits = 4}},
                            {"tiles", {.no_coop = true}}};
 static const way few[] = {{"own choice", {0}},
                           {"4 keys, 4 groups of 128", {.unroll = 4, .groups_per_unit = 4, .group_size = 128}},
@@ -206,9 +213,7 @@ static rlx_status run_way(rlx_session *session, const shape *c, const way *w, bo
 }
 
 /* With q of f32 the switch decides how many numbers a weight is: a result of f32 is accurate only with two. */
-static bool suits(const shape *c, const way *w) {
-  return c->type == c->cache || !w->choice.weights || w->choice.weights == (is_fast ? 1 : 2);
-}
+static bool suits(const shape *c, const way *w) { return c->type == c->cache || is_fast || w->choice.weights != 1; }
 
 int main(int argc, char **argv) {
   const char *device = "vulkan", *pattern = "";

@@ -343,6 +343,8 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
 
 /* ---- matrix units ---- */
 
+enum { COOP_MAX_SUBS = 8 }; /* in a workgroup; as many saturate a multiprocessor, in one or two workgroups */
+
 static uint32_t coop_shared(uint32_t wide, uint32_t subs) {
   return 16 * (2 * 64 * (wide / 8 + 1) + subs * 80) + 4 * 16 * subs + 16;
 }
@@ -391,14 +393,17 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
   const bool bf16 = a->k_type == RLX_BF16, has_units = bf16 ? l->caps->has_coopmat_bf16 : l->caps->has_coopmat;
   const bool q_f32 = a->q_type == RLX_F32, one_f16 = q_f32 && (l->switches & RLX_SWITCH_FAST_F16);
   uint32_t wide = a->d <= 64 && a->dv <= 64 ? 64 : 128, tiles = a->n_kv * a->n_batch * gpu_ceil_div(a->rows, 128);
-  uint32_t subs = force->subs ? force->subs : tiles < l->caps->units ? 4 : 8; /* small tiles if there are few */
+  uint32_t subs = force->subs              ? force->subs
+                  : tiles < l->caps->units ? 4
+                                           : COOP_MAX_SUBS; /* small tiles if there are few */
   if (!has_units || force->no_coop || !matrices_take_types(l, a) || !a->by_16_bytes) return false;
   if (a->d > wide || a->dv > wide || a->dv == 0 || a->rows < gpu_tuned(l->caps)->attention_coop_min_rows) return false;
   if (gpu_has_in(l, MASK) || gpu_has_in(l, BIAS)) return false;
   if (!coop_fits(l->caps, wide, subs)) subs = 4;
   if (!coop_fits(l->caps, wide, subs)) return false;
   uint32_t blocks = gpu_ceil_div(a->rows, 16 * subs), row_tiles = a->n_kv * a->n_batch * blocks;
-  a->splits = splits_of(l->caps, a, row_tiles, 1, 512);
+  a->splits = splits_of(l->caps, a, row_tiles, COOP_MAX_SUBS / subs, 512);
+  if (force->splits && force->splits <= MAX_SPLITS) a->splits = force->splits;
   results r = results_of(l, a);
   gpu_params_attention p = params_of(l, a, blocks);
   gpu_constants_attention_coop128 c = {.subs = subs,
