@@ -35,6 +35,7 @@ typedef struct gpu_product {
    * second matrix, whose product with b is added. `scales`, if set: f32, by which the rows of the sums are multiplied. */
   uint32_t residues;
   gpu_window scales;
+  gpu_window up; /* if set: a second b, [n, k], and the result is act(a b) * (a up); gpu_product_in_one decides */
   /* The batch axes, innermost first, with the strides of a and b along each in elements (0: broadcast). */
   uint32_t n_axes;
   uint32_t size[GPU_PRODUCT_AXES], a_step[GPU_PRODUCT_AXES], b_step[GPU_PRODUCT_AXES];

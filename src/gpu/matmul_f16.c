@@ -22,7 +22,8 @@ bool gpu_product_can_f16(const gpu_lowering *l, const gpu_product *p) {
 }
 
 bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p) {
-  return gpu_product_can_f16(l, p) && (l->caps->has_coopmat || gpu_product_suits_library(l, p));
+  const bool suits_coop = l->caps->has_coopmat && gpu_product_suits_coop(l->caps, p, p->m);
+  return gpu_product_can_f16(l, p) && (suits_coop || gpu_product_suits_library(l, p));
 }
 
 product_f16 gpu_product_to_f16(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order) {
@@ -40,10 +41,15 @@ product_f16 gpu_product_to_f16(gpu_lowering *l, const gpu_product *p, bool with_
   return h;
 }
 
-void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16 *a) {
+static gpu_product with_f16(const gpu_product *p, const product_f16 *a) {
   gpu_product own = *p;
   own.a_type = RLX_F16, own.a = a->a, own.scales = a->scales;
   if (a->n_rows > 1) own.residues = p->m * p->k;
+  return own;
+}
+
+void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16 *a) {
+  const gpu_product own = with_f16(p, a);
   gpu_product both = {.m = p->m,
                       .n = p->n,
                       .k = p->k,
@@ -65,4 +71,13 @@ void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16
   } else {
     gpu_product_in_tiles(l, &own, &choice, NULL);
   }
+}
+
+void gpu_product_gate_up_of_f16(gpu_lowering *l, const gpu_product *gate, gpu_window up, const product_f16 *a) {
+  const gpu_product own = with_f16(gate, a);
+  if (!gpu_product_suits_library(l, gate) && gpu_product_in_one(l, &own, up)) return;
+  gpu_product first, second;
+  gpu_product_in_two(l, gate, up, RLX_F16, &first, &second);
+  gpu_product_of_f16(l, &first, a);
+  gpu_product_of_f16(l, &second, a);
 }

@@ -104,6 +104,12 @@ static uint32_t rows_of_a(const gpu_product *p, const product_tile *t) {
   return gpu_tile_rows(t) * (is_pair(p, t) ? 2 : 1);
 }
 
+/* Of the result; of two matrices b (gpu_product.up), a tile has as many of each. */
+static bool is_dual(const gpu_product *p) { return p->up.from != GPU_NONE; }
+static uint32_t columns_of(const gpu_product *p, const product_tile *t) {
+  return gpu_tile_columns(t) / (is_dual(p) ? 2 : 1);
+}
+
 typedef struct tile_sizes { /* of shared memory, in 16-byte vectors */
   uint32_t a, b, rows;
 } tile_sizes;
@@ -125,12 +131,14 @@ static uint32_t shared_bytes(const gpu_product *p, const product_tile *t) {
   return (s.a + s.b + s.rows) * 16;
 }
 
-/* Whether matrix units support this product (can_coop), and whether they are fast for it (suits_coop). */
+/* Whether matrix units support this product (can_coop), and whether they are fast for it (suits_coop, which others
+ * ask, too). */
 static bool can_coop(const gpu_caps *caps, const gpu_product *p) {
   bool has = p->a_type == RLX_F16 ? caps->has_coopmat : p->a_type == RLX_BF16 && caps->has_coopmat_bf16;
   return has && p->b_type == p->a_type && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0);
 }
-static bool suits_coop(const gpu_tuning *tuned, const gpu_product *p, uint32_t rows) {
+bool gpu_product_suits_coop(const gpu_caps *caps, const gpu_product *p, uint32_t rows) {
+  const gpu_tuning *tuned = gpu_tuned(caps);
   return p->k >= tuned->tile_coop_min_k && p->n >= tuned->tile_coop_min_n && rows > PRODUCT_SKINNY_ROWS;
 }
 
@@ -173,14 +181,14 @@ static uint64_t time_of(const gpu_product *p, const product_tile *t, const speed
 static bool forced(const gpu_caps *caps, const gpu_product *p, product_choice *out) {
   const gpu_choices *f = &caps->choices;
   if (!f->tile || (is_coop(f->tile) && !can_coop(caps, p))) return false;
-  *out = (product_choice){*f->tile, f->tile_splits ? f->tile_splits : 1};
+  *out = (product_choice){*f->tile, f->tile_splits ? f->tile_splits : 1, 0};
   return fit(caps, p, &out->tile);
 }
 
 bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out) {
   if (forced(caps, p, out)) return true;
   const gpu_tuning *tuned = gpu_tuned(caps);
-  bool coop = can_coop(caps, p) && suits_coop(tuned, p, m * batches);
+  bool coop = can_coop(caps, p) && gpu_product_suits_coop(caps, p, m * batches);
   const speeds speed = speeds_of(tuned, coop);
   uint64_t best = UINT64_MAX, outputs = (uint64_t)m * p->n * batches;
   const product_tile *tiles = p->residues ? gpu_product_pair_tiles : gpu_product_tiles;
@@ -189,15 +197,15 @@ bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, 
     product_tile t = tiles[i];
     t.rate = p->trans_b ? t.rate_t : t.rate;
     if (!t.rate || is_coop(&t) != coop || !fit(caps, p, &t)) continue;
-    uint64_t groups = (uint64_t)gpu_ceil_div(m, gpu_tile_rows(&t)) * gpu_ceil_div(p->n, gpu_tile_columns(&t)) * batches;
+    uint64_t groups = (uint64_t)gpu_ceil_div(m, gpu_tile_rows(&t)) * gpu_ceil_div(p->n, columns_of(p, &t)) * batches;
     if (p->residues && !is_pair(p, &t)) groups *= 2;
-    for (uint32_t s = 1;
-         s <= tuned->tile_max_splits && (s == 1 || (p->k / s >= tuned->tile_min_part && outputs * s < INT32_MAX));
+    const uint32_t max_splits = is_dual(p) ? 1 : tuned->tile_max_splits;
+    for (uint32_t s = 1; s <= max_splits && (s == 1 || (p->k / s >= tuned->tile_min_part && outputs * s < INT32_MAX));
          s *= 2) {
       uint64_t time = time_of(p, &t, &speed, caps->units, groups, s, outputs);
       if (time >= best) continue;
       best = time;
-      *out = (product_choice){t, s};
+      *out = (product_choice){t, s, time};
     }
   }
   return best != UINT64_MAX;
@@ -216,7 +224,7 @@ static layout layout_of(const gpu_product *p, const product_choice *c, const pro
   uint32_t depth = c->tile.depth;
   return (layout){.k_part = gpu_ceil_div(gpu_ceil_div(p->k, c->splits), depth) * depth,
                   .tiles_m = rows ? rows->n_tiles : gpu_ceil_div(p->m, gpu_tile_rows(&c->tile)),
-                  .tiles_n = gpu_ceil_div(p->n, gpu_tile_columns(&c->tile)),
+                  .tiles_n = gpu_ceil_div(p->n, columns_of(p, &c->tile)),
                   .batches = gpu_product_batches(p),
                   .sizes = sizes_of(p, &c->tile, rows != NULL),
                   .vec_y = to->type == RLX_F32 && p->n % 4 == 0};
@@ -289,8 +297,13 @@ static void emit_matrix(gpu_lowering *l, const gpu_product *p, const product_cho
   if (rows) launch.windows[3] = rows->window;
   launch.windows[4] = gpu_window_if(!at.vec_y, to->y);
   launch.windows[5] = gpu_window_if(at.vec_y, to->y);
-  if (!to->is_part && !is_wide(&choice->tile)) launch.windows[6] = p->scales;
-  launch.cost = (uint64_t)at.batches * p->m * p->n * p->k / 64 * (is_pair(p, &choice->tile) ? 2 : 1);
+  if (!is_wide(&choice->tile)) {
+    if (!to->is_part) launch.windows[6] = p->scales;
+    launch.windows[7] = p->up;
+  }
+  launch.cost = (uint64_t)at.batches * p->m * p->n * p->k / 64;
+  if (is_pair(p, &choice->tile)) launch.cost *= 2;
+  if (is_dual(p)) launch.cost *= 2;
   gpu_emit(l, &launch);
 }
 
@@ -304,7 +317,7 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choic
   const product_tile *t = &choice->tile;
   layout at = layout_of(p, choice, to, rows);
   bool even =
-    !rows && p->m % gpu_tile_rows(t) == 0 && p->n % gpu_tile_columns(t) == 0 && at.k_part * choice->splits == p->k;
+    !rows && p->m % gpu_tile_rows(t) == 0 && p->n % columns_of(p, t) == 0 && at.k_part * choice->splits == p->k;
   gpu_constants_matmul_coop4 c = {.sx = t->across,
                                   .sy = t->down,
                                   .bk = t->depth,
@@ -323,7 +336,8 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choic
                                   .te = (uint32_t)to->extra_type,
                                   .ahead = t->stages > 0,
                                   .pair = is_pair(p, t),
-                                  .scaled = !to->is_part && p->scales.from != GPU_NONE};
+                                  .scaled = !to->is_part && p->scales.from != GPU_NONE,
+                                  .dual = is_dual(p)};
   emit_matrix(l, p, choice, to, rows,
               &(gpu_launch){.kernel = coop_kernel(t, p->a_type), GPU_CONSTANTS(matmul_coop4, c)});
 }
@@ -362,6 +376,19 @@ void gpu_product_in_tiles(gpu_lowering *l, const gpu_product *p, const product_c
   product_target to = gpu_product_target(l, p, choice->splits);
   emit(l, p, choice, &to, rows);
   if (to.is_part) gpu_product_sum(l, p, to.y, choice->splits);
+}
+
+bool gpu_product_in_one(gpu_lowering *l, const gpu_product *gate, gpu_window up) {
+  gpu_product both = *gate;
+  product_choice one, two;
+  both.up = up;
+  const bool packs = gate->y_type == RLX_F32 || gate->n % 2 == 0, is_bare = gate->extra == GPU_EXTRA_NONE;
+  if (!gate->trans_b || !packs || !is_bare || !can_coop(l->caps, gate)) return false;
+  if (!gpu_product_choose(l->caps, gate, gate->m, gpu_product_batches(gate), &two)) return false;
+  if (!gpu_product_choose(l->caps, &both, gate->m, gpu_product_batches(gate), &one)) return false;
+  if (!is_coop(&one.tile) || is_wide(&one.tile) || one.splits > 1 || one.time > 2 * two.time) return false;
+  gpu_product_in_tiles(l, &both, &one, NULL);
+  return true;
 }
 
 gpu_window gpu_product_parts(gpu_lowering *l, const gpu_product *p, const product_choice *choice) {
