@@ -1,12 +1,14 @@
 /* Compares all tiles of the matrix products on one device, and checks their results:
  *
- *   bench/vk_matmul [--device NAME] [--check] [PATTERN]
+ *   bench/vk_matmul [--device NAME] [--check] [--fast-f16] [PATTERN]
  *
  * For each shape and each tile of gpu/matmul_tiles.c that fits it (with k split into 1, 2, 4, 8 parts if tiles are
  * few), and for the library's own choice, it times a graph of several copies of the product with separate operands (the
  * median run, divided by the copies). 1,000 of the results, including the edges, are compared with sums in double.
- * --check: only small and ragged shapes. PATTERN: shapes whose name contains it. Prints a line per measurement, and at
- * the end the best tile of each shape and the library's choice, from which the rates of the table are set. */
+ * f32 times f16 is measured in plain tiles and in those of gpu_product_pair_tiles; with --fast-f16, which is that switch
+ * of the compilation, in tiles of f16. --check: only small and ragged shapes. PATTERN: shapes whose name contains it.
+ * Prints a line per measurement, and at the end the best tile of each shape and the library's choice, from which the
+ * rates of the tables are set. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +34,9 @@ static const shape checks[] = {
   {"bf16 whole", RLX_BF16, RLX_BF16, 512, 512, 256, false, 1},
   {"bf16 ragged t", RLX_BF16, RLX_BF16, 261, 397, 1048, true, 1},
   {"f32 ragged", RLX_F32, RLX_F32, 333, 423, 1001, false, 1},
-  {"f32 ragged t", RLX_F32, RLX_F16, 261, 397, 1048, true, 1},
+  {"f32xf16 ragged t", RLX_F32, RLX_F16, 261, 397, 1048, true, 1},
+  {"f32xf16 ragged", RLX_F32, RLX_F16, 64, 424, 2056, false, 1},
+  {"f32xf16 whole t", RLX_F32, RLX_F16, 64, 512, 1024, true, 1},
 };
 static const shape shapes[] = {
   {"f16 4096", RLX_F16, RLX_F16, 4096, 4096, 4096, false, 4},
@@ -52,6 +56,14 @@ static const shape shapes[] = {
   {"f32 128 rows t", RLX_F32, RLX_F32, 128, 4096, 4096, true, 4},
   {"f32 32 rows t", RLX_F32, RLX_F32, 32, 4096, 4096, true, 4},
   {"f32xf16 32 rows t", RLX_F32, RLX_F16, 32, 4096, 4096, true, 4},
+  {"f32xf16 64 rows t", RLX_F32, RLX_F16, 64, 4096, 4096, true, 4},
+  {"f32xf16 64 rows wide t", RLX_F32, RLX_F16, 64, 14336, 4096, true, 2},
+  {"f32xf16 64 rows deep t", RLX_F32, RLX_F16, 64, 4096, 14336, true, 2},
+  {"f32xf16 64 rows narrow t", RLX_F32, RLX_F16, 64, 1024, 4096, true, 16},
+  {"f32xf16 512 rows t", RLX_F32, RLX_F16, 512, 4096, 4096, true, 4},
+  {"f32xf16 512 rows wide t", RLX_F32, RLX_F16, 512, 14336, 4096, true, 2},
+  {"f32xf16 512 rows deep t", RLX_F32, RLX_F16, 512, 4096, 14336, true, 2},
+  {"f32xf16 512 rows narrow t", RLX_F32, RLX_F16, 512, 1024, 4096, true, 16},
   {"rows f32 1 t", RLX_F32, RLX_F32, 1, 4096, 4096, true, 8},
   {"rows f32 1 wide t", RLX_F32, RLX_F32, 1, 11008, 4096, true, 4},
   {"rows f32 1", RLX_F32, RLX_F32, 1, 4096, 4096, false, 8},
@@ -65,6 +77,7 @@ static const shape shapes[] = {
 };
 
 static bench_values of_a, of_b;
+static bool is_fast; /* --fast-f16 */
 
 /* ---- one measurement ---- */
 
@@ -83,6 +96,7 @@ static rlx_status measure(rlx_session *session, const shape *sh, int number, boo
   }
   if (!s) s = rlx_graph_finish(g);
   rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .switches = RLX_SWITCH_FORBID_HOST};
+  if (is_fast) options.switches |= RLX_SWITCH_FAST_F16;
   if (!s) s = rlx_compile(session, g, &options, &e);
   for (int i = 0; i < sh->copies && !s; i++) {
     for (int j = 0; j < 2; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "ab"[j], i, number);
@@ -98,7 +112,10 @@ static rlx_status measure(rlx_session *session, const shape *sh, int number, boo
   return s;
 }
 
+static bool is_mixed(const shape *s) { return s->a == RLX_F32 && s->b == RLX_F16; }
+
 static bool is_right(const shape *s, double error) {
+  if (is_mixed(s) && is_fast) return error < 1e-3;
   return error < (s->a == RLX_F32 ? 1e-5 : s->a == RLX_F16 ? 1e-3 : 8e-3);
 }
 
@@ -133,36 +150,63 @@ static bool report(rlx_session *session, const shape *s, const product_tile *t, 
   return right;
 }
 
+typedef struct tile_list {
+  const product_tile *v;
+  size_t n;
+} tile_list;
+
+/* The tiles with matrix units for a shape. */
+static tile_list coop_tiles(const shape *s) {
+  if (is_mixed(s) && !is_fast) return (tile_list){gpu_product_pair_tiles, gpu_product_pair_tile_count};
+  return (tile_list){gpu_product_tiles, s->a == RLX_F32 && !is_mixed(s) ? 0 : gpu_product_tile_count};
+}
+static tile_list plain_tiles(const shape *s) {
+  return (tile_list){gpu_product_tiles, s->a == RLX_F32 ? gpu_product_tile_count : 0};
+}
+
 /* Whether a tile is worth measuring: of the right kind, and not mostly empty. */
-static bool suits(const shape *s, const product_tile *t) {
+static bool suits(const shape *s, const product_tile *t, bool coop) {
   if (t->unit == PRODUCT_WIDE) return false; /* CUDA alone */
-  bool coop = t->unit >= PRODUCT_COOP4, narrow_types = s->a != RLX_F32;
-  return coop == narrow_types && gpu_tile_rows(t) < 4 * (uint64_t)s->m + 32 && (coop || s->m > PRODUCT_SKINNY_ROWS) &&
-         s->m > 1;
+  return coop == (t->unit >= PRODUCT_COOP4) && gpu_tile_rows(t) < 4 * (uint64_t)s->m + 32 &&
+         (coop || s->m > PRODUCT_SKINNY_ROWS) && s->m > 1;
+}
+
+typedef struct best_tile {
+  const product_tile *tile;
+  uint32_t splits;
+  double seconds;
+} best_tile;
+
+/* Measures the tiles of a list; returns how many results are wrong. */
+static int run_tiles(rlx_session *session, const shape *s, tile_list tiles, bool coop, bool check, best_tile *best) {
+  int wrong = 0;
+  for (size_t i = 0; i < tiles.n; i++) {
+    const product_tile *t = &tiles.v[i];
+    if (!suits(s, t, coop)) continue;
+    uint64_t groups =
+      (uint64_t)gpu_ceil_div((uint32_t)s->m, gpu_tile_rows(t)) * gpu_ceil_div((uint32_t)s->n, gpu_tile_columns(t));
+    uint32_t max = check ? 2 : groups > 200 ? 1 : groups > 64 ? 4 : groups > 16 ? 8 : 16;
+    for (uint32_t splits = 1; splits <= max; splits *= 2) {
+      double seconds;
+      wrong += !report(session, s, t, splits, !check, &seconds);
+      if (seconds > 0 && seconds < best->seconds) *best = (best_tile){t, splits, seconds};
+    }
+  }
+  return wrong;
 }
 
 static int run_shape(rlx_session *session, const shape *s, bool check) {
-  int wrong = 0;
-  double chosen = 0, best = INFINITY, seconds;
+  double chosen = 0;
+  best_tile best = {.seconds = INFINITY};
   if (bench_values_draw(&of_a, s->a) || bench_values_draw(&of_b, s->b)) return printf("%s\n", rlx_message()), 1;
-  const product_tile *best_tile = NULL;
-  uint32_t best_splits = 1;
-  wrong += !report(session, s, NULL, 0, !check, &chosen);
-  for (size_t i = 0; i < gpu_product_tile_count; i++) {
-    const product_tile *t = &gpu_product_tiles[i];
-    if (!suits(s, t)) continue;
-    uint64_t groups =
-      (uint64_t)gpu_ceil_div((uint32_t)s->m, gpu_tile_rows(t)) * gpu_ceil_div((uint32_t)s->n, gpu_tile_columns(t));
-    uint32_t max = check ? 2 : groups > 200 ? 1 : groups > 64 ? 4 : 8;
-    for (uint32_t splits = 1; splits <= max; splits *= 2) {
-      wrong += !report(session, s, t, splits, !check, &seconds);
-      if (seconds > 0 && seconds < best) best = seconds, best_tile = t, best_splits = splits;
-    }
-  }
-  if (best_tile && !check) {
+  int wrong = !report(session, s, NULL, 0, !check, &chosen);
+  wrong += run_tiles(session, s, plain_tiles(s), false, check, &best);
+  wrong += run_tiles(session, s, coop_tiles(s), true, check, &best);
+  if (best.tile && !check) {
     char what[64];
-    tile_name(what, sizeof what, best_tile, best_splits);
-    printf("BEST %-22s %s: %.1f us; the library's choice takes %.1f us\n", s->name, what, best * 1e6, chosen * 1e6);
+    tile_name(what, sizeof what, best.tile, best.splits);
+    printf("BEST %-22s %s: %.1f us; the library's choice takes %.1f us\n", s->name, what, best.seconds * 1e6,
+           chosen * 1e6);
   }
   return wrong;
 }
@@ -172,6 +216,7 @@ int main(int argc, char **argv) {
   bool check = false;
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--check") == 0) check = true;
+    else if (strcmp(argv[i], "--fast-f16") == 0) is_fast = true;
     else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) device = argv[++i];
     else pattern = argv[i];
   }

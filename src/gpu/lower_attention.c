@@ -2,7 +2,7 @@
  *
  *   few rows (a row is a query of a head)   attention_decode.k: bound by the bytes of k and v
  *   f16, bf16 on matrix units               attention_coop64 and attention_coop128, and the same with _bf16
- *   the same and q of f32, on Hopper        attention_wide64 and attention_wide128, and the same with _bf16
+ *   the same on Hopper                      attention_wide64 and attention_wide128, and the same with _bf16
  *   otherwise                               attention.k and attention4.k: tiles of rows that iterate over the keys
  *
  * With few rows and a small maximum of keys, one dispatch computes everything. If there are too few rows to fill the
@@ -343,7 +343,11 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
 
 /* ---- matrix units ---- */
 
-static uint32_t coop_shared(uint32_t wide, uint32_t subs) { return 16 * (2 * 64 * (wide / 8 + 1) + subs * 80) + 16; }
+enum { COOP_MAX_SUBS = 8 }; /* in a workgroup; as many saturate a multiprocessor, in one or two workgroups */
+
+static uint32_t coop_shared(uint32_t wide, uint32_t subs) {
+  return 16 * (2 * 64 * (wide / 8 + 1) + subs * 80) + 4 * 16 * subs + 16;
+}
 
 static bool coop_fits(const gpu_caps *caps, uint32_t wide, uint32_t subs) {
   return 32 * subs <= caps->max_group && coop_shared(wide, subs) <= caps->max_shared;
@@ -377,19 +381,29 @@ static bool splits_weights(const gpu_lowering *l) { return l->caps->choices.atte
 
 static uint64_t matrix_cost(const attention *a) { return (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 64; }
 
+/* q may be f32 with k and v of f16, as in a language model's prefill: it becomes two f16, which keeps 22 bits, or one
+ * with RLX_SWITCH_FAST_F16. Not with `exact`: an infinite element of k times a residue of 0 is NaN. */
+static bool matrices_take_types(const gpu_lowering *l, const attention *a) {
+  if (a->k_type != a->v_type || (a->k_type != RLX_F16 && a->k_type != RLX_BF16)) return false;
+  return a->q_type == a->k_type || (a->q_type == RLX_F32 && a->k_type == RLX_F16 && !gpu_is_exact(l));
+}
+
 static bool lower_coop(gpu_lowering *l, attention *a) {
   const gpu_attention_choice *force = &l->caps->choices.attention;
-  bool one_type = a->q_type == a->k_type && a->q_type == a->v_type, bf16 = a->q_type == RLX_BF16;
-  bool has_units = a->q_type == RLX_F16 ? l->caps->has_coopmat : bf16 && l->caps->has_coopmat_bf16;
+  const bool bf16 = a->k_type == RLX_BF16, has_units = bf16 ? l->caps->has_coopmat_bf16 : l->caps->has_coopmat;
+  const bool q_f32 = a->q_type == RLX_F32, one_f16 = q_f32 && (l->switches & RLX_SWITCH_FAST_F16);
   uint32_t wide = a->d <= 64 && a->dv <= 64 ? 64 : 128, tiles = a->n_kv * a->n_batch * gpu_ceil_div(a->rows, 128);
-  uint32_t subs = force->subs ? force->subs : tiles < l->caps->units ? 4 : 8; /* small tiles if there are few */
-  if (!has_units || force->no_coop || !one_type || !a->by_16_bytes) return false;
+  uint32_t subs = force->subs              ? force->subs
+                  : tiles < l->caps->units ? 4
+                                           : COOP_MAX_SUBS; /* small tiles if there are few */
+  if (!has_units || force->no_coop || !matrices_take_types(l, a) || !a->by_16_bytes) return false;
   if (a->d > wide || a->dv > wide || a->dv == 0 || a->rows < gpu_tuned(l->caps)->attention_coop_min_rows) return false;
   if (gpu_has_in(l, MASK) || gpu_has_in(l, BIAS)) return false;
   if (!coop_fits(l->caps, wide, subs)) subs = 4;
   if (!coop_fits(l->caps, wide, subs)) return false;
   uint32_t blocks = gpu_ceil_div(a->rows, 16 * subs), row_tiles = a->n_kv * a->n_batch * blocks;
-  a->splits = splits_of(l->caps, a, row_tiles, 1, 512);
+  a->splits = splits_of(l->caps, a, row_tiles, COOP_MAX_SUBS / subs, 512);
+  if (force->splits && force->splits <= MAX_SPLITS) a->splits = force->splits;
   results r = results_of(l, a);
   gpu_params_attention p = params_of(l, a, blocks);
   gpu_constants_attention_coop128 c = {.subs = subs,
@@ -398,7 +412,9 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
                                        .has_len = gpu_has_in(l, LEN),
                                        .extra = r.extra,
                                        .partial = r.partial,
-                                       .split = splits_weights(l)};
+                                       .split = splits_weights(l) && !one_f16,
+                                       .q_f32 = q_f32,
+                                       .q_split = q_f32 && !one_f16};
   static const gpu_kernel *const kernels[2][2] = {{&gpu_kernel_attention_coop64, &gpu_kernel_attention_coop64_bf16},
                                                   {&gpu_kernel_attention_coop128, &gpu_kernel_attention_coop128_bf16}};
   gpu_emit(l, &(gpu_launch){.kernel = kernels[wide == 128][bf16],
@@ -417,17 +433,11 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
 
 enum { WIDE_ROWS = 128, WIDE_GROUP = 384 };
 
-/* q may be f32 with k and v of f16, as in a language model's prefill: it becomes two f16, which keeps 22 bits, or one
- * with RLX_SWITCH_FAST_F16. Not with `exact`: an infinite element of k times a residue of 0 is NaN. */
-static bool wide_takes_types(const gpu_lowering *l, const attention *a) {
-  if (a->k_type != a->v_type || (a->k_type != RLX_F16 && a->k_type != RLX_BF16)) return false;
-  return a->q_type == a->k_type || (a->q_type == RLX_F32 && a->k_type == RLX_F16 && !gpu_is_exact(l));
-}
-
 static bool lower_wide(gpu_lowering *l, attention *a) {
   const gpu_attention_choice *force = &l->caps->choices.attention;
   const uint32_t wide = a->d <= 64 && a->dv <= 64 ? 64 : 128;
-  if (!l->caps->has_wgmma || force->no_coop || force->subs || !wide_takes_types(l, a) || !a->by_16_bytes) return false;
+  if (!l->caps->has_wgmma || force->no_coop || force->subs || !matrices_take_types(l, a) || !a->by_16_bytes)
+    return false;
   if (a->d > wide || a->dv > wide || a->dv == 0 || a->rows < gpu_tuned(l->caps)->attention_wide_min_rows) return false;
   if (gpu_has_in(l, MASK) || gpu_has_in(l, BIAS) || !(a->scale > 0)) return false;
   const bool q_f32 = a->q_type == RLX_F32, fast = l->switches & RLX_SWITCH_FAST_F16;

@@ -3,22 +3,27 @@
  *
  * Each row of a is scaled by a power of two into the range of f16 and split into two f16 rows: the rounded elements and
  * the rounding residues (kernels/quant_f16.k). That keeps 22 bits of each element, and products of f16 are exact in
- * f32. The two rows form a batch of two products with the same b. The second pass of split-K, which adds parts anyway,
- * adds the two results and divides by the scale. This takes twice the products of plain f16, at about eight times the
- * rate of f32. With RLX_SWITCH_FAST_F16 there is only the first row.
+ * f32. A tile of matmul_coop has both rows and adds their products to the same sums, so b is read once, and its epilogue
+ * (or the second pass of split-K) divides by the scale. This takes twice the products of plain f16, at about eight times
+ * the rate of f32. With RLX_SWITCH_FAST_F16 there is only the first row.
+ *
+ * A library, and products of warp groups, have no such tile. There the two rows are a batch of two products with the
+ * same b, or 2 m rows of one, and the second pass adds them.
  *
  * Not used with `exact`: an infinite element of b times a residue of 0 is NaN, where f32 gives infinity. */
 #include "gpu/library.h"
 
 bool gpu_product_can_f16(const gpu_lowering *l, const gpu_product *p) {
+  const product_tile *forced = l->caps->choices.tile;
   uint64_t parts = 8ull * p->m * p->n; /* bytes without split-K, which so large a result does not use */
   return parts <= l->caps->max_window_bytes && !gpu_is_exact(l) && p->a_type == RLX_F32 && p->b_type == RLX_F16 &&
          p->n_axes == 0 && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) && p->m > PRODUCT_SKINNY_ROWS &&
-         (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->f16_min_elements && !l->caps->choices.tile;
+         (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->f16_min_elements && !(forced && forced->unit < PRODUCT_COOP4);
 }
 
 bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p) {
-  return gpu_product_can_f16(l, p) && (l->caps->has_coopmat || gpu_product_suits_library(l, p));
+  const bool suits_coop = l->caps->has_coopmat && gpu_product_suits_coop(l->caps, p, p->m);
+  return gpu_product_can_f16(l, p) && (suits_coop || gpu_product_suits_library(l, p));
 }
 
 product_f16 gpu_product_to_f16(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order) {
@@ -36,7 +41,15 @@ product_f16 gpu_product_to_f16(gpu_lowering *l, const gpu_product *p, bool with_
   return h;
 }
 
+static gpu_product with_f16(const gpu_product *p, const product_f16 *a) {
+  gpu_product own = *p;
+  own.a_type = RLX_F16, own.a = a->a, own.scales = a->scales;
+  if (a->n_rows > 1) own.residues = p->m * p->k;
+  return own;
+}
+
 void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16 *a) {
+  const gpu_product own = with_f16(p, a);
   gpu_product both = {.m = p->m,
                       .n = p->n,
                       .k = p->k,
@@ -49,13 +62,22 @@ void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16
   product_choice choice;
   if (gpu_product_suits_library(l, p)) { /* the two rows have the same b: one product */
     both.m *= a->n_rows;
-    gpu_product_sum_scaled(l, p, gpu_product_sums_by_library(l, &both), a->n_rows, a->scales);
-    return;
-  }
-  gpu_product_axis(&both, a->n_rows, p->m * p->k, 0);
-  if (!gpu_product_choose(l->caps, &both, p->m, a->n_rows, &choice)) {
+    gpu_product_sum(l, &own, gpu_product_sums_by_library(l, &both), a->n_rows);
+  } else if (!gpu_product_choose(l->caps, &own, p->m, 1, &choice)) {
     gpu_refuse(l, gpu_no_tile);
-    return;
+  } else if (choice.tile.unit == PRODUCT_WIDE) {
+    gpu_product_axis(&both, a->n_rows, p->m * p->k, 0);
+    gpu_product_sum(l, &own, gpu_product_parts(l, &both, &choice), a->n_rows * choice.splits);
+  } else {
+    gpu_product_in_tiles(l, &own, &choice, NULL);
   }
-  gpu_product_sum_scaled(l, p, gpu_product_parts(l, &both, &choice), a->n_rows * choice.splits, a->scales);
+}
+
+void gpu_product_gate_up_of_f16(gpu_lowering *l, const gpu_product *gate, gpu_window up, const product_f16 *a) {
+  const gpu_product own = with_f16(gate, a);
+  if (!gpu_product_suits_library(l, gate) && gpu_product_in_one(l, &own, up)) return;
+  gpu_product first, second;
+  gpu_product_in_two(l, gate, up, RLX_F16, &first, &second);
+  gpu_product_of_f16(l, &first, a);
+  gpu_product_of_f16(l, &second, a);
 }

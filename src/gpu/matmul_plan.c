@@ -3,13 +3,14 @@
  *   up to 64 rows       rows_direct*, rows_coop* or rows_full* (matmul_narrow.c) on matrix units, if b is [n, k]: bound
  *                       by the bytes of b
  *   one to eight rows   matvec1, matvec8 or matvec_kn (matmul_rows.c): bound by the bytes of b
- *   more, f32 x f16     two f16 products in tiles (matmul_f16.c) on matrix units
+ *   more, f32 x f16     products of f16 in tiles (matmul_f16.c) on matrix units
  *   large               the vendor's library, where there is one (matmul_library.c)
  *   otherwise           tiles (matmul_tiles.c): bound by arithmetic
  *
  * If k is split, or the rows of a narrow result type are not whole words, the kernel writes f32 partial sums to work
  * memory and a second pass adds them, always in the same order. A gate product is fused with its up product in one
- * kernel for few rows. Otherwise they are two products, and the second reads the first one's f32 from work memory. */
+ * kernel for few rows, and in one of f16 tiles on matrix units where k need not be split. Otherwise they are two
+ * products, and the second reads the first one's f32 from work memory. */
 #include "gpu/library.h"
 
 void gpu_product_axis(gpu_product *p, uint32_t size, uint32_t a_step, uint32_t b_step) {
@@ -34,8 +35,7 @@ bool gpu_product_vectors(rlx_dtype t, uint32_t width) { return width % (4 * gpu_
 
 /* ---- second pass of split-K ---- */
 
-void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits,
-                            gpu_window scales) {
+void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits) {
   uint32_t count = gpu_product_batches(p) * p->m * p->n;
   bool vectors = count % 4 == 0;
   gpu_params_matmul_sum params = {.n = p->n, .count = count, .splits = splits};
@@ -44,16 +44,12 @@ void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window pa
                                 .extra = p->extra,
                                 .act = (uint32_t)p->act,
                                 .te = (uint32_t)p->extra_type,
-                                .scaled = scales.from != GPU_NONE};
+                                .scaled = p->scales.from != GPU_NONE};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(matmul_sum, params, c), .groups = gpu_ceil_div(gpu_ceil_div(count, 4), 128),
                             .group_size = 128,
                             .windows = {gpu_window_if(!vectors, parts), gpu_window_if(vectors, parts), p->extra_window,
                                         gpu_window_if(!vectors || p->y_type != RLX_F32, p->y),
-                                        gpu_window_if(vectors && p->y_type == RLX_F32, p->y), scales}});
-}
-
-void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits) {
-  gpu_product_sum_scaled(l, p, parts, splits, (gpu_window){GPU_NONE, 0, 0, 0});
+                                        gpu_window_if(vectors && p->y_type == RLX_F32, p->y), p->scales}});
 }
 
 product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_t splits) {
@@ -104,6 +100,15 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   else gpu_refuse(l, gpu_no_tile);
 }
 
+void gpu_product_in_two(gpu_lowering *l, const gpu_product *gate, gpu_window up, rlx_dtype up_type, gpu_product *first,
+                        gpu_product *second) {
+  *first = *second = *gate;
+  first->y = gpu_work(l, (uint64_t)gpu_product_batches(gate) * gate->m * gate->n * 4);
+  first->y_type = RLX_F32, first->act = RLX_ACT_NONE;
+  second->b = up, second->b_type = up_type;
+  second->extra = GPU_EXTRA_GATE, second->extra_window = first->y, second->extra_type = RLX_F32;
+}
+
 void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up, rlx_dtype up_type) {
   enum { MAX_ROWS_KN = 4 };
   if (is_empty(gate)) return;
@@ -113,19 +118,14 @@ void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up
     gpu_product_skinny(l, gate, &up, NULL);
     return;
   }
-  gpu_product first = *gate;
-  gpu_product_norm_first(l, &first);
-  gpu_product second = first;
-  uint64_t bytes = (uint64_t)gpu_product_batches(gate) * gate->m * gate->n * 4;
-  first.y = gpu_work(l, bytes), first.y_type = RLX_F32, first.act = RLX_ACT_NONE;
-  second.b = up, second.b_type = up_type;
-  second.extra = GPU_EXTRA_GATE, second.extra_window = first.y, second.extra_type = RLX_F32;
-  if (!is_skinny && gpu_product_takes_f16(l, &first) && gpu_product_takes_f16(l, &second)) {
-    product_f16 a = gpu_product_to_f16(l, &first, !is_fast(l), PRODUCT_BY_ROWS); /* shared by both */
-    gpu_product_of_f16(l, &first, &a);
-    gpu_product_of_f16(l, &second, &a);
+  gpu_product whole = *gate, first, second;
+  gpu_product_norm_first(l, &whole);
+  if (!is_skinny && up_type == RLX_F16 && gpu_product_takes_f16(l, &whole)) {
+    product_f16 a = gpu_product_to_f16(l, &whole, !is_fast(l), PRODUCT_BY_ROWS); /* shared by both */
+    gpu_product_gate_up_of_f16(l, &whole, up, &a);
     return;
   }
+  gpu_product_in_two(l, &whole, up, up_type, &first, &second);
   gpu_product_emit(l, &first);
   gpu_product_emit(l, &second);
 }

@@ -41,9 +41,6 @@ typedef struct product_target {
 } product_target;
 product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_t splits);
 void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits); /* the second pass */
-/* The same with a scale per row of the partial sums; GPU_NONE: no scales. */
-void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits,
-                            gpu_window scales);
 
 /* A product with one expert per row of a. */
 typedef struct product_rows {
@@ -55,6 +52,10 @@ typedef struct product_rows {
 } product_rows;
 /* Sorts m rows by expert, for tiles of `height` rows. */
 product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32_t m, uint32_t height);
+
+/* act(gate) * (x up) as two products: `first` writes f32 to work memory, and `second` reads that as its gate. */
+void gpu_product_in_two(gpu_lowering *l, const gpu_product *gate, gpu_window up, rlx_dtype up_type, gpu_product *first,
+                        gpu_product *second);
 
 /* ---- skinny products: 1 to 8 rows ---- */
 
@@ -98,6 +99,8 @@ typedef struct product_tile {
 } product_tile;
 extern const product_tile gpu_product_tiles[];
 extern const size_t gpu_product_tile_count;
+extern const product_tile gpu_product_pair_tiles[]; /* for two matrices of a (gpu_product.residues) */
+extern const size_t gpu_product_pair_tile_count;
 uint32_t gpu_tile_rows(const product_tile *t);
 uint32_t gpu_tile_columns(const product_tile *t);
 uint32_t gpu_tile_group(const product_tile *t);
@@ -105,11 +108,17 @@ uint32_t gpu_tile_group(const product_tile *t);
 typedef struct product_choice {
   product_tile tile; /* adapted to the device */
   uint32_t splits;
+  uint64_t time; /* estimated, in the units of matmul_tiles.c; 0 if a benchmark or a test chose */
 } product_choice;
+/* Whether a product of so many rows is large enough for matrix units, where they support it. */
+bool gpu_product_suits_coop(const gpu_caps *caps, const gpu_product *p, uint32_t rows);
 /* The best tile for `batches` products of m rows each; false if the device has room for none. */
 bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out);
 void gpu_product_in_tiles(gpu_lowering *l, const gpu_product *p, const product_choice *choice,
                           const product_rows *rows);
+/* Emits act(a b) * (a up) as one dispatch of tiles on matrix units if that is no slower than two products; returns
+ * whether it has. */
+bool gpu_product_in_one(gpu_lowering *l, const gpu_product *gate, gpu_window up);
 /* Only the f32 partial sums [split, batch, m, n], in work memory. */
 gpu_window gpu_product_parts(gpu_lowering *l, const gpu_product *p, const product_choice *choice);
 
@@ -128,5 +137,7 @@ typedef enum product_order { /* order of their vectors: kernels/quant_f16.k */
 } product_order;
 product_f16 gpu_product_to_f16(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order);
 void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16 *a);
+/* act(gate) * (x up), as gpu_product_gate_up: gate has the activation and the result. */
+void gpu_product_gate_up_of_f16(gpu_lowering *l, const gpu_product *gate, gpu_window up, const product_f16 *a);
 
 #endif

@@ -29,6 +29,7 @@ typedef struct gpu_attention_choice {
   bool no_coop;             /* do not use matrix units */
   uint32_t subs;            /* matrix units: subgroups per workgroup of the kernel that all devices share, 4 or 8 */
   uint32_t weights;         /* matrix units: f16 numbers per softmax weight, 1 or 2 */
+  uint32_t splits;          /* matrix units: splits of the keys */
   uint32_t unroll;          /* few rows: keys that a team has in flight, 1, 2 or 4 */
   uint32_t group_size;      /* few rows */
   uint32_t groups_per_unit; /* few rows: workgroups per multiprocessor that the keys are split for */

@@ -230,18 +230,38 @@ static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, in
   return names;
 }
 
-/* A large GPU can run every tile of the table. */
+/* The same for act(x gate) * (x up). */
+static const char *kernels_of_gate_up(const gpu_caps *caps, rlx_dtype up, int64_t m, int64_t n, int64_t k,
+                                      uint32_t switches) {
+  static char names[160];
+  rlx_graph *g;
+  gpu_lowering l;
+  names[0] = 0;
+  if (rlx_graph_create(&g)) return names;
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(m, k));
+  rlx_node y = rlx_op_fused_gate_up(g, x, rlx_op_param(g, "gate", RLX_F16, RLX_DIMS(n, k)),
+                                    rlx_op_param(g, "up", up, RLX_DIMS(n, k)), true, RLX_ACT_SILU);
+  rlx_status s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = y, .switches = switches}, &l);
+  for (size_t i = 0; i < l.dispatches.n && !s && l.claim.native; i++)
+    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " " : "", l.dispatches.v[i].kernel->name);
+  gpu_lowering_deinit(&l);
+  rlx_graph_destroy(g);
+  return names;
+}
+
+/* Whether a large GPU runs a tile as it stands in its table. */
+static bool tile_fits(const product_tile *t, bool is_pair) {
+  rlx_dtype type = t->unit < PRODUCT_COOP4 ? RLX_F32 : RLX_F16;
+  gpu_caps chosen = t->unit == PRODUCT_WIDE ? hopper() : large;
+  chosen.choices = (gpu_choices){.tile = t, .tile_splits = 1};
+  gpu_product p = {.m = 512, .n = 512, .k = 512, .a_type = type, .b_type = type, .y_type = type, .trans_b = true};
+  if (is_pair) p.residues = p.m * p.k;
+  product_choice choice = {.splits = 0};
+  return gpu_product_choose(&chosen, &p, p.m, 1, &choice) && memcmp(&choice.tile, t, sizeof *t) == 0;
+}
 TEST(tiles_fit) {
-  for (size_t i = 0; i < gpu_product_tile_count; i++) {
-    const product_tile *t = &gpu_product_tiles[i];
-    rlx_dtype type = t->unit < PRODUCT_COOP4 ? RLX_F32 : RLX_F16;
-    gpu_caps chosen = t->unit == PRODUCT_WIDE ? hopper() : large;
-    chosen.choices = (gpu_choices){.tile = t, .tile_splits = 1};
-    gpu_product p = {.m = 512, .n = 512, .k = 512, .a_type = type, .b_type = type, .y_type = type, .trans_b = true};
-    product_choice choice = {.splits = 0};
-    bool found = gpu_product_choose(&chosen, &p, p.m, 1, &choice);
-    CHECK(found && memcmp(&choice.tile, t, sizeof *t) == 0);
-  }
+  for (size_t i = 0; i < gpu_product_tile_count; i++) CHECK(tile_fits(&gpu_product_tiles[i], false));
+  for (size_t i = 0; i < gpu_product_pair_tile_count; i++) CHECK(tile_fits(&gpu_product_pair_tiles[i], true));
 }
 
 TEST(products_of_warp_groups) {
@@ -265,7 +285,8 @@ TEST(narrow_rows) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 64, 16384, true), "rows_coop1 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 1, 4096, 4096, true), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 2, 4096, 4096, true), "matvec8");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_f16 matmul_coop4 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_f16 matmul_coop2 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 64, 14336, 4096, true), "quant_f16 matmul_coop2");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows of part vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4, 4096, 4096, false), "matvec_kn matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 9, 4096, 4096, true), "rows_full1");
@@ -290,11 +311,30 @@ TEST(narrow_direct) {
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 8, 4096, 4096, true), "matvec8");
 }
 
+/* x becomes f16 once. One dispatch has both products, unless k must be split to fill the device. */
+TEST(gate_and_up) {
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, 512, 14336, 4096, 0), "quant_f16 matmul_coop4");
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, 512, 14336, 4096, RLX_SWITCH_FAST_F16), "quant_f16 matmul_coop4");
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, 64, 14336, 4096, 0), "quant_f16 matmul_coop2");
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, 64, 1024, 4096, 0),
+               "quant_f16 matmul_coop2 matmul_sum matmul_coop2 matmul_sum");
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_BF16, 64, 4096, 256, 0), "quant_f16 matmul_coop2 rows_coop4_bf16");
+  const gpu_caps caps = hopper();
+  CHECK_EQ_STR(kernels_of_gate_up(&caps, RLX_F16, 512, 14336, 4096, 0),
+               "quant_f16 matmul_wide256 matmul_sum matmul_wide256 matmul_sum");
+}
+
+/* With a k or an n that leaves matrix units idle, x stays f32. */
+TEST(thin_products_of_f16) {
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 100, 4096, 24, true), "matmul4");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 100, 8, 8192, true), "matmul4 matmul_sum");
+}
+
 TEST(choice) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 4096, 4096, false), "matmul8");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul_coop4");
   CHECK_EQ_STR(kernels_of(&large, RLX_BF16, RLX_BF16, 4096, 4096, 4096, false), "matmul_coop4_bf16");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "quant_f16 matmul_coop4 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "quant_f16 matmul_coop4");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4098, true), "matmul8"); /* rows of part vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 1, 4096, 4096, true), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 1, 4096, false), "matvec1");

@@ -140,6 +140,43 @@ TEST(rows_stay_in_registers) {
   code_free(&c);
 }
 
+/* Loops that are left marked when a kernel's constants are known and its loops unrolled. */
+static size_t marked_after(const gpu_kernel *kernel, uint32_t group, const void *own, size_t bytes) {
+  uint32_t constants[N_CONSTANTS] = {group};
+  memcpy(constants + 1, own, bytes);
+  code c;
+  const gpu_code *s = spirv_code(kernel, 0);
+  if (!s || !specialise(s, constants, &c)) return SIZE_MAX;
+  free(c.is_there);
+  c.is_there = NULL;
+  if (!gpu_spirv_unroll(&c.w, &c.n)) c.n_marked = 0, examine(&c);
+  size_t n = c.n_marked;
+  code_free(&c);
+  return n;
+}
+
+/* The same for matrices, in the largest forms of these kernels: two numbers for each element. */
+TEST(matrices_stay_in_registers) {
+  for (uint32_t subs = 4; subs <= 8; subs += 4) {
+    const gpu_constants_attention_coop128 c = {
+      .subs = subs, .causal = 1, .has_len = 1, .partial = 1, .split = 1, .q_f32 = 1, .q_split = 1};
+    CHECK_EQ_INT(marked_after(&gpu_kernel_attention_coop128, 32 * subs, &c, sizeof c), 0);
+  }
+  const gpu_constants_matmul_coop4 c = {.sx = 4,
+                                        .sy = 2,
+                                        .bk = 32,
+                                        .stages = 1,
+                                        .size_a = 1280,
+                                        .size_tile = 2560,
+                                        .size_rows = 1,
+                                        .trans = 1,
+                                        .vec_y = 1,
+                                        .ahead = 1,
+                                        .pair = 1,
+                                        .scaled = 1};
+  CHECK_EQ_INT(marked_after(&gpu_kernel_matmul_coop4, 256, &c, sizeof c), 0);
+}
+
 TEST(not_a_module) {
   uint32_t words[] = {0x07230203u, 0x10300, 0, 10, 0, (9u << 16) | 17}, *out;
   size_t n;

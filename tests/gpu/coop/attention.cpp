@@ -27,7 +27,7 @@ static void run(u32 number) {
   hopper_end();
 }
 #else
-static const u32 Q_F32 = 0, Q_SPLIT = 0, MAX_KEYS = 200;
+static const u32 MAX_KEYS = 200;
 #define GROUP_ROWS (16 * SUBS)
 static void run(u32 number) { run_group(number, 32 * SUBS); }
 #endif
@@ -70,9 +70,9 @@ static void draw_constants() {
   element_layout = draw(0, 3);
 #ifdef COOP_HOPPER
   products_late = draw(0, 1);
+#endif
   Q_F32 = T_IN == T_F16 && draw(0, 1);
   Q_SPLIT = Q_F32 && draw(0, 3) > 0;
-#endif
   SUBS = 4 * draw(1, 2);
   CAUSAL = draw(0, 2) > 0;
   HAS_CAP = draw(0, 3) == 0;

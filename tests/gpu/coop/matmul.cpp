@@ -35,10 +35,15 @@ static std::vector<u32> draw_halves(size_t n, std::vector<double> &values) {
 struct a_case {
   u32 splits, batches;
   std::vector<double> as, bs, es; /* [batch, m, k], [batch, k, n] or [batch, n, k], [n] */
+  std::vector<double> scales;     /* [m], or empty */
+  std::vector<double> ups;        /* DUAL: as bs */
 };
 
 #ifdef COOP_HOPPER
 static u32 EVEN, AHEAD; /* have no effect */
+static const u32 PAIR = 0, SCALED = 0, DUAL = 0;
+static window<u32> scales;
+static window<u32x4> up4;
 static void run(u32 number) {
   hopper_begin(STAGES * STAGE + 1024);
   run_group(number, 384);
@@ -59,8 +64,12 @@ static void draw_tile() {
   STAGES = draw(1, 2);
   AHEAD = draw(0, 1);
   TRANS = draw(0, 1);
-  SIZE_A = STAGES * BM * (BK / 8 + 1);
-  SIZE_TILE = SIZE_A + STAGES * (TRANS ? BN * (BK / 8 + 1) : BK * (BN / 8 + 1));
+  PAIR = draw(0, 2) == 0;
+  if (PAIR && 2 * BM * BK / 8 > LOADS * 32 * SX * SY) PAIR = 0; /* no lowering gives an invocation more */
+  SCALED = draw(0, 2) == 0;
+  DUAL = TRANS && draw(0, 2) == 0;
+  SIZE_A = STAGES * A_ROWS * (BK / 8 + 1);
+  SIZE_TILE = SIZE_A + STAGES * (TRANS ? B_COLUMNS * (BK / 8 + 1) : BK * (B_COLUMNS / 8 + 1));
   if (SIZE_TILE < 144 * SX * SY) SIZE_TILE = 144 * SX * SY;
   SIZE_ROWS = 1;
   GATHER = 0;
@@ -76,22 +85,27 @@ static a_case draw_case() {
   p.m = whole ? BM * draw(1, 2) : draw(1, 150);
   p.n = whole ? BN : TRANS ? draw(1, 150) : 8 * draw(1, 20);
   p.k = whole ? BK * draw(1, 4) : 8 * draw(1, draw(0, 3) ? 20 : 100);
-  c.splits = draw(0, 2) ? 1 : 2;
-  c.batches = draw(0, 2) ? 1 : 2;
+  c.splits = DUAL || draw(0, 2) ? 1 : 2;
+  c.batches = PAIR || draw(0, 2) ? 1 : 2;
   p.k_part = ((p.k + c.splits - 1) / c.splits + BK - 1) / BK * BK;
   p.batches = c.batches;
   p.tiles_m = (p.m + BM - 1) / BM, p.tiles_n = (p.n + BN - 1) / BN;
   AXES = c.batches > 1;
-  p.d0 = c.batches, p.sa0 = p.m * p.k, p.sb0 = p.k * p.n;
+  p.d0 = c.batches, p.sa0 = p.m * p.k, p.sb0 = p.k * p.n; /* PAIR: the second matrix, too, is after the first */
   EVEN = p.m % BM == 0 && p.n % BN == 0 && p.k_part * c.splits == p.k;
   TY = c.splits > 1 || draw(0, 1) || p.n % 2 ? T_F32 : T_OWN;
-  EXTRA = c.splits == 1 && draw(0, 1) ? EXTRA_BIAS : EXTRA_NONE;
+  EXTRA = c.splits == 1 && !DUAL && draw(0, 1) ? EXTRA_BIAS : EXTRA_NONE;
+  ACT = DUAL && draw(0, 1);
   TE = T_OWN;
   VEC_Y = TY == T_F32 && p.n % 4 == 0;
   p.groups = p.tiles_m * p.tiles_n * c.splits * c.batches;
-  a4.words = draw_halves((size_t)c.batches * p.m * p.k, c.as);
+  a4.words = draw_halves((size_t)c.batches * p.m * p.k * (1 + PAIR), c.as);
   b4.words = draw_halves((size_t)c.batches * p.k * p.n, c.bs);
+  if (DUAL) up4.words = draw_halves((size_t)c.batches * p.k * p.n, c.ups);
   extra.words = draw_halves(p.n, c.es);
+  scales.words.clear();
+  for (u32 i = 0; SCALED && i < p.m; i++) scales.words.push_back(AS_U32(draw_value()));
+  for (u32 w : scales.words) c.scales.push_back((double)AS_F32(w));
   const size_t elements = (size_t)c.splits * c.batches * p.m * p.n, words = TY == T_F32 ? elements : elements / 2;
   y.words.assign(VEC_Y ? 0 : words, 0xdeadbeef);
   y4.words.assign(VEC_Y ? words : 0, 0xdeadbeef);
@@ -100,12 +114,19 @@ static a_case draw_case() {
 
 static bool check_element(const a_case &c, u32 batch, u32 row, u32 column) {
   const std::vector<u32> &words = VEC_Y ? y4.words : y.words;
-  double sum = EXTRA == EXTRA_BIAS ? c.es[column] : 0, size = 1, found = 0;
+  double sum = 0, up = 0, size = 1, up_size = 1, found = 0;
   for (u32 i = 0; i < p.k; i++) {
     const size_t b = TRANS ? ((size_t)batch * p.n + column) * p.k + i : ((size_t)batch * p.k + i) * p.n + column;
-    const double v = c.as[((size_t)batch * p.m + row) * p.k + i] * c.bs[b];
+    const size_t a = ((size_t)batch * p.m + row) * p.k + i;
+    const double v = (c.as[a] + (PAIR ? c.as[a + p.m * p.k] : 0)) * c.bs[b];
     sum += v, size += fabs(v);
+    const double w = DUAL ? (c.as[a] + (PAIR ? c.as[a + p.m * p.k] : 0)) * c.ups[b] : 0;
+    up += w, up_size += fabs(w);
   }
+  if (SCALED) sum *= c.scales[row], up *= c.scales[row];
+  if (ACT) sum = fmax(sum, 0);
+  if (DUAL) sum *= up, size *= up_size;
+  if (EXTRA == EXTRA_BIAS) sum += c.es[column];
   for (u32 s = 0; s < c.splits; s++) {
     const size_t at = (((size_t)s * c.batches + batch) * p.m + row) * p.n + column;
     found += TY == T_F32 ? (double)AS_F32(words[at]) : half_at(words, at);
@@ -129,8 +150,9 @@ int main(int argc, char **argv) {
     if (right) continue;
     n_failed++;
     printf("FAIL case %d of seed %u: elements lie by %u, tile %u x %u, step %u, %u stages, ahead %u, transposed %u, type %u, "
-           "extra %u, even %u, %u x %u x %u, %u parts, %u batches\n",
-           i, seed, element_layout, BM, BN, BK, STAGES, AHEAD, TRANS, TY, EXTRA, EVEN, p.m, p.n, p.k, c.splits, c.batches);
+           "extra %u, even %u, %u x %u x %u, %u parts, %u batches, pair %u, scaled %u, dual %u\n",
+           i, seed, element_layout, BM, BN, BK, STAGES, AHEAD, TRANS, TY, EXTRA, EVEN, p.m, p.n, p.k, c.splits, c.batches, PAIR,
+           SCALED, DUAL);
   }
   printf("%d passed, %d failed, 0 skipped\n", n - n_failed, n_failed);
   return n_failed > 0;
