@@ -2,8 +2,8 @@
  *
  *   lm_load MODEL [--device D] [-t THREADS] [-r 3]
  *
- * In turns: all bytes of the file read into host memory, by one thread; the same and each piece copied to a block of the
- * device; the model loaded without its weights (file, tokenizer, compilation); and loaded. The device stays open
+ * In turns: all bytes of the file read into host memory, by one thread; the same and each piece copied to a block of
+ * the device; the model loaded without its weights (file, tokenizer, plan); and loaded. The device stays open
  * throughout, and the first round, which compiles kernels and brings the file into the page cache, does not count. The
  * medians are printed, and loading as a multiple of reading and copying. The file is one GGUF or safetensors file. */
 #include <fcntl.h>

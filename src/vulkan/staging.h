@@ -4,8 +4,8 @@
  * A slot is a range of host memory with a command buffer. Small writes, copies and fills are batched in one slot, the
  * open batch, which is submitted with the next submission of the queue: several small inputs and the program that reads
  * them are one call into the driver. If blocks are host-visible, the host moves the bytes itself unless a copy of the
- * queue is pending. Large transfers use whole slots, one chunk after another, with several in flight. A slot is filled by
- * a producer without the lock, so threads of the caller's can share that work. */
+ * queue is pending. Large transfers use whole slots, one chunk after another, with several in flight. A producer fills
+ * a slot without the lock, so several threads can share that work. */
 #ifndef RLX_VULKAN_STAGING_H
 #define RLX_VULKAN_STAGING_H
 
