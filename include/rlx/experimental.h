@@ -71,6 +71,9 @@ typedef struct rlx_conform_row {
   rlx_conform_result result;
   const char *why; /* the reason, or what the host had to run and why; "" if the device ran all of it */
   double error;    /* the largest error as a fraction of the tolerance */
+  /* Of floats, as parts of the root mean square of the reference's values: the largest error of an element, and the
+   * root mean square of all errors. Values that are not finite do not count. 0: not floats, or the case did not run. */
+  double largest, whole;
 } rlx_conform_row;
 RLX_API const char *rlx_conform_result_name(rlx_conform_result r); /* "PASS" */
 /* pattern: ops whose name matches (wildcards * and ?); NULL: all. fn returns true to stop: RLX_CANCELLED. */

@@ -2,10 +2,12 @@
 #include "base/cache_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -20,12 +22,20 @@ bool rlx_cache_path(const char *name, char *out, size_t bytes) {
   return n > 0 && (size_t)n < bytes;
 }
 
+/* Not at each use, which would be a write for each read. */
+static void note_use(const char *path) {
+  enum { DAY = 24 * 60 * 60 };
+  struct stat st;
+  if (stat(path, &st) == 0 && time(NULL) - st.st_mtime > DAY) (void)utimensat(AT_FDCWD, path, NULL, 0);
+}
+
 bool rlx_cache_read(const char *path, size_t limit, char **data, size_t *bytes) {
   rlx_saved_message message;
   if (access(path, R_OK)) return false;
   rlx_message_save(&message);
   const bool is_read = rlx_file_read(path, limit, data, bytes) == RLX_OK;
   rlx_message_restore(&message);
+  if (is_read) note_use(path);
   return is_read;
 }
 

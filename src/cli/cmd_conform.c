@@ -1,5 +1,6 @@
 /* rlx conform: runs every conformance case on one device against the reference. Use it to test a new GPU. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -26,11 +27,58 @@ static void print_switches(uint32_t switches, const char *before, const char *be
   }
 }
 
+/* The largest errors of an op's cases, as parts of the values' root mean square. */
+typedef struct op_error {
+  char op[48];
+  size_t n_cases;
+  double largest, whole;
+} op_error;
+
+enum { MAX_OPS = 512 };
+
 typedef struct tally {
   const cli_common *common;
   size_t n[4]; /* by result */
   bool is_terminal;
+  op_error ops[MAX_OPS]; /* in the order of their cases */
+  size_t n_ops;
 } tally;
+
+/* The cases of an op follow each other. */
+static void note_error(tally *t, const rlx_conform_row *row) {
+  if (!t->n_ops || strcmp(t->ops[t->n_ops - 1].op, row->op) != 0) {
+    if (t->n_ops == MAX_OPS) return;
+    snprintf(t->ops[t->n_ops++].op, sizeof t->ops->op, "%s", row->op);
+  }
+  op_error *e = &t->ops[t->n_ops - 1];
+  e->n_cases++;
+  if (row->largest > e->largest) e->largest = row->largest;
+  if (row->whole > e->whole) e->whole = row->whole;
+}
+
+static void json_errors(const tally *t) {
+  fputs("],\"ops\":[", stdout);
+  for (size_t i = 0; i < t->n_ops; i++) {
+    const op_error *e = &t->ops[i];
+    printf("%s{\"op\":\"%s\",\"cases\":%zu,\"largest\":", i ? "," : "", e->op, e->n_cases);
+    cli_json_real(e->largest, 3);
+    fputs(",\"whole\":", stdout);
+    cli_json_real(e->whole, 3);
+    putchar('}');
+  }
+}
+
+/* Ops whose results are exact, or nearly so, are left out. */
+static void print_errors(const tally *t) {
+  const double least = 1e-5;
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_ops; i++) {
+    const op_error *e = &t->ops[i];
+    if (e->whole < least) continue;
+    if (!n++) puts("errors as parts of the values' root mean square: op, cases, largest element, whole tensor");
+    printf("  %-32s %4zu  %8.1e  %8.1e\n", e->op, e->n_cases, e->largest, e->whole);
+  }
+}
 
 static void json_row(const tally *t, const rlx_conform_row *row) {
   bool first = t->n[0] + t->n[1] + t->n[2] + t->n[3] == 1;
@@ -40,12 +88,17 @@ static void json_row(const tally *t, const rlx_conform_row *row) {
   cli_print_quoted(row->why);
   fputs(",\"error\":", stdout);
   cli_json_real(row->error, 3);
+  fputs(",\"largest\":", stdout);
+  cli_json_real(row->largest, 3);
+  fputs(",\"whole\":", stdout);
+  cli_json_real(row->whole, 3);
   putchar('}');
 }
 
 static bool on_row(void *user, const rlx_conform_row *row) {
   tally *t = user;
   t->n[row->result]++;
+  note_error(t, row);
   if (t->common->json) {
     json_row(t, row);
     return false;
@@ -85,11 +138,13 @@ static int conform(const request *r) {
   if (!code && !all) code = cli_fail("conform: no op matches '%s'; 'rlx ops' lists them", r->pattern);
   if (!code && failed && common->json) code = cli_fail("conform: %zu of %zu cases are wrong", failed, all);
   if (common->json && is_described) {
+    json_errors(&t);
     putchar(']');
     cli_json_end();
   }
   if (code) return code;
   if (!common->json) {
+    if ((r->switches & RLX_SWITCH_FAST_F16) && !common->quiet) print_errors(&t);
     printf("%s", info.backend);
     print_switches(r->switches, " --", " --", "");
     printf(": %zu native, %zu with the host's help, %zu unsupported, %zu wrong\n", t.n[0], t.n[1], t.n[2], failed);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/sized.h"
 #include "conform/conform.h"
+#include "ir/element.h"
 #include "ir/switches.h"
 #include "ref/compare.h"
 #include "ref/eval.h"
@@ -57,6 +58,25 @@ static const char *why_host(const rlx_executable *e) {
   return "";
 }
 
+/* Errors as parts of the values' size; those of the worse of two runs count. */
+static void note_sizes(const rlx_tensor *found, const rlx_tensor *want, rlx_conform_row *row) {
+  double errors = 0, values = 0, largest = 0;
+  const size_t n = rlx_dims_count(&want->shape);
+  size_t counted = 0;
+  if (!rlx_dtype_is_float(want->dtype)) return;
+  for (size_t i = 0; i < n; i++) {
+    const double r = rlx_load(want, i), e = fabs(rlx_load(found, i) - r);
+    if (!isfinite(r) || !isfinite(e)) continue;
+    errors += e * e;
+    values += r * r;
+    largest = fmax(largest, e);
+    counted++;
+  }
+  if (values <= 0) return;
+  row->largest = fmax(row->largest, largest / sqrt(values / (double)counted));
+  row->whole = fmax(row->whole, sqrt(errors / values));
+}
+
 /* Compares the device's value with the reference's. *unsupported: the case was rejected before it ran. */
 static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const rlx_tensor *want, uint32_t switches,
                             rlx_conform_row *row, bool *unsupported) {
@@ -76,6 +96,7 @@ static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const
   if (!s) s = rlx_tensor_create(&rlx_graph_at(b->graph, result)->type, &found);
   if (!s) memset(found.data, 0xa5, found.bytes);
   if (!s) s = run_case(e, b, &found);
+  if (!s) note_sizes(&found, want, row);
   if (!s) s = rlx_compare(&found, want, tol, &error);
   if (error > row->error || error != error) row->error = error;
   if (!s && memory.n_host) {

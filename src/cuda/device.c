@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cache_file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cuda/blas.h"
@@ -126,6 +127,7 @@ static rlx_status prepare(cu_device *d) {
   if (r) return cu_fail(d, r, "first memory of %.100s", d->base.info.name);
   if (!d->f->MemGetInfo(&free_bytes, &bytes)) d->base.info.free_bytes = free_bytes;
   cu_blas_open(d);
+  rlx_cache_limit("cuda", ".code", RLX_CACHE_LIMIT_BYTES);
   return gpu_pipelines_init(&d->pipelines, &cu_pipeline_maker, d, d->uses_ptx ? gpu_column_spirv : gpu_column_cuda,
                             &d->caps);
 }

@@ -38,7 +38,8 @@ static void queue_free(cu_queue *q) {
     if (q->events[i]) f->EventDestroy(q->events[i]);
   if (q->stream) f->StreamDestroy(q->stream);
   if (q->slots) f->MemFreeHost(q->slots);
-  if (q->has_lock) rlx_mutex_destroy(&q->lock);
+  if (q->n_locks > 1) rlx_mutex_destroy(&q->fill_lock);
+  if (q->n_locks > 0) rlx_mutex_destroy(&q->lock);
   rlx_mem_free(q);
 }
 
@@ -49,14 +50,16 @@ rlx_status cu_queue_create(rlx_device *base, rlx_queue **out) {
   if (!q) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a queue");
   q->base.device = base;
   q->device = d;
+  q->filling = CU_N_SLOTS;
   q->slot_bytes = gpu_tuned(&d->caps)->staging_slot_bytes;
   rlx_status s = cu_enter(d);
   if (s) {
     rlx_mem_free(q);
     return s;
   }
-  q->has_lock = rlx_mutex_init(&q->lock);
-  s = q->has_lock ? make_stream(q) : RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
+  q->n_locks += rlx_mutex_init(&q->lock);
+  if (q->n_locks) q->n_locks += rlx_mutex_init(&q->fill_lock);
+  s = q->n_locks == 2 ? make_stream(q) : RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
   if (s) queue_free(q);
   cu_leave(d);
   if (s) return s;

@@ -4,7 +4,8 @@
  * is found by a serial is of that point or a later one. Waiting for a later one is right, only longer.
  *
  * Bytes from the host go through pinned memory, a ring of slots: small writes share a slot, large ones use whole slots,
- * one after another, with several in flight. */
+ * one after another, with several in flight. A producer fills a slot without the lock (write_from), one at a time per
+ * queue, so that at least two other slots remain for what other threads do meanwhile. */
 #ifndef RLX_CUDA_QUEUE_H
 #define RLX_CUDA_QUEUE_H
 
@@ -26,8 +27,9 @@ typedef struct cu_queue {
   struct cu_queue *next;
   uint32_t n_waiting; /* threads that wait for it without owning it; under the device's lock */
 
-  rlx_mutex lock; /* guards what follows */
-  bool has_lock;
+  rlx_mutex fill_lock;             /* held while a producer fills a slot; before `lock` */
+  rlx_mutex lock;                  /* guards what follows */
+  uint32_t n_locks;                /* how many of the two there are */
   bool is_dirty;                   /* work was submitted after the last event */
   uint64_t submitted;              /* serial of the last event */
   atomic_uint_least64_t completed; /* highest serial known to be done */
@@ -38,6 +40,7 @@ typedef struct cu_queue {
   uint64_t slot_serial[CU_N_SLOTS]; /* of the last work that uses the slot */
   uint64_t slot_used;               /* bytes of the current slot that small writes have taken */
   uint32_t slot;                    /* the current one */
+  uint32_t filling;                 /* the one that a producer fills; CU_N_SLOTS: none */
 } cu_queue;
 
 static inline cu_queue *cu_queue_of(rlx_queue *q) { return (cu_queue *)q; }
@@ -63,6 +66,7 @@ rlx_status cu_wait_pending(cu_device *d, uint64_t pending);
 /* ---- transfers (transfer.c) ---- */
 
 rlx_status cu_write(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes);
+rlx_status cu_write_from(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes, const rlx_producer *p);
 rlx_status cu_read(rlx_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes);
 rlx_status cu_copy(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
                    uint64_t bytes);

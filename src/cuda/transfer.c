@@ -1,6 +1,6 @@
 /* Blocks, and the copies of a queue. Host memory that the caller gives is never read or written by the device itself:
  * the bytes pass through pinned slots, so the caller may reuse its memory at once, and the device copies at full
- * speed. */
+ * speed. A producer writes its bytes into the slots itself. */
 #include <string.h>
 
 #include "base/log.h"
@@ -65,10 +65,19 @@ static rlx_status make_slots(cu_queue *q) {
   return RLX_OK;
 }
 
+/* The slot that was used least recently of those that are neither current nor being filled. */
+static uint32_t oldest_slot(const cu_queue *q) {
+  uint32_t oldest = CU_N_SLOTS;
+  for (uint32_t i = 0; i < CU_N_SLOTS; i++)
+    if (i != q->slot && i != q->filling && (oldest == CU_N_SLOTS || q->slot_serial[i] < q->slot_serial[oldest]))
+      oldest = i;
+  return oldest;
+}
+
 /* Closes the current slot and waits until the next one is free. */
 static rlx_status next_slot(cu_queue *q) {
   RLX_TRY(cu_mark_locked(q, &q->slot_serial[q->slot]));
-  q->slot = (q->slot + 1) % CU_N_SLOTS;
+  q->slot = oldest_slot(q);
   q->slot_used = 0;
   return cu_wait(q, q->slot_serial[q->slot]);
 }
@@ -98,6 +107,22 @@ rlx_status cu_write_locked(cu_queue *q, CUdeviceptr to, const void *src, uint64_
     q->is_dirty = true;
   }
   return RLX_OK;
+}
+
+/* Writes bytes [from, from + bytes) of what the producer makes, through a slot that it fills without the lock. */
+static rlx_status write_filled(cu_queue *q, CUdeviceptr to, const rlx_producer *p, uint64_t from, uint64_t bytes) {
+  const uint32_t i = q->filling = oldest_slot(q);
+  unsigned char *slot = q->slots + i * q->slot_bytes;
+  rlx_status s = cu_wait(q, q->slot_serial[i]);
+  rlx_log_unlock(&q->lock);
+  if (!s) s = p->produce(p->user, from, slot, bytes);
+  rlx_log_lock(&q->lock);
+  q->filling = CU_N_SLOTS;
+  RLX_TRY(s);
+  CUresult r = q->device->f->MemcpyHtoDAsync(to + from, slot, (size_t)bytes, q->stream);
+  if (r) return cu_fail(q->device, r, "writing %llu bytes", (unsigned long long)bytes);
+  q->is_dirty = true;
+  return cu_mark_locked(q, &q->slot_serial[i]);
 }
 
 typedef struct piece {
@@ -172,6 +197,22 @@ static rlx_status write_block(cu_queue *q, rlx_block *b, uint64_t offset, const 
   return s;
 }
 
+static rlx_status write_block_from(cu_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes, const rlx_producer *p) {
+  RLX_TRY(follow_copies(q, b, false));
+  rlx_status s = RLX_OK;
+  for (uint64_t at = 0, n; at < bytes && !s; at += n) {
+    n = piece_bytes(q, bytes - at);
+    rlx_mutex_lock(&q->fill_lock);
+    rlx_log_lock(&q->lock);
+    s = make_slots(q);
+    if (!s) s = write_filled(q, cu_address(b) + offset, p, at, n);
+    note_pending(q, b);
+    rlx_log_unlock(&q->lock);
+    rlx_mutex_unlock(&q->fill_lock);
+  }
+  return s;
+}
+
 static rlx_status read_block(cu_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
   RLX_TRY(follow_copies(q, b, b->map != NULL));
   if (b->map) {
@@ -230,6 +271,15 @@ rlx_status cu_write(rlx_queue *base, rlx_block *b, uint64_t offset, const void *
   RLX_TRY(check_range("write", b, offset, bytes));
   RLX_TRY(cu_enter(q->device));
   rlx_status s = bytes ? write_block(q, b, offset, src, bytes) : RLX_OK;
+  cu_leave(q->device);
+  return s;
+}
+
+rlx_status cu_write_from(rlx_queue *base, rlx_block *b, uint64_t offset, uint64_t bytes, const rlx_producer *p) {
+  cu_queue *q = cu_queue_of(base);
+  RLX_TRY(check_range("write", b, offset, bytes));
+  RLX_TRY(cu_enter(q->device));
+  rlx_status s = bytes ? write_block_from(q, b, offset, bytes, p) : RLX_OK;
   cu_leave(q->device);
   return s;
 }

@@ -115,6 +115,14 @@ typedef struct rlx_run_args {
 
 typedef struct rlx_program rlx_program;
 
+/* ---- transfers ---- */
+
+/* Produces bytes [from, from + bytes) of what is written. */
+typedef struct rlx_producer {
+  rlx_status (*produce)(void *user, uint64_t from, void *to, uint64_t bytes);
+  void *user;
+} rlx_producer;
+
 typedef struct rlx_open_options {
   const char *variant; /* the text after the colon in "cpu:avx2"; NULL or "": none */
 } rlx_open_options;
@@ -143,6 +151,10 @@ struct rlx_backend {
   uint64_t (*layout_bytes)(const rlx_device *d, uint32_t layout, const rlx_type *type);
   rlx_status (*repack)(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
                        void *dst, rlx_pool *pool);
+  /* The same for bytes [from, from + bytes) of the packed weight, whose bounds are multiples of 16 or its end; src is
+   * the whole plain weight. The type has the layout. NULL: a weight is packed as a whole. */
+  void (*repack_part)(const rlx_device *d, uint32_t layout, const rlx_type *type, const void *src, uint64_t from,
+                      void *dst, size_t bytes);
   /* The granularity, in rows of axis 0, at which a weight can be packed in chunks, each stored after the one before; 0:
    * only as a whole. May be NULL. */
   uint32_t (*layout_rows)(const rlx_device *d, uint32_t layout, const rlx_type *type);
@@ -169,6 +181,10 @@ struct rlx_backend {
    * waits for the bytes. */
   rlx_status (*write)(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes);
   rlx_status (*read)(rlx_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes);
+  /* Writes bytes that the producer puts straight into memory that the device copies from: piece after piece, in order,
+   * in the calling thread, without a lock that another call on the queue needs. If it fails, so does the call, and the
+   * range is undefined. Only for blocks without a map. NULL: there is no such memory. */
+  rlx_status (*write_from)(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes, const rlx_producer *p);
   rlx_status (*copy)(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
                      uint64_t bytes); /* ranges of one block do not overlap */
   rlx_status (*zero)(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes);

@@ -6,8 +6,8 @@
  * whole weight can be packed or unpacked, so an unmapped one is staged as a whole. */
 
 #include "base/mem.h"
-#include "device/arena.h"
 #include "device/convert.h"
+#include "device/fill.h"
 
 enum { SMALL_STAGE = 4096, LARGE_STAGE = 256 * 1024 };
 
@@ -115,19 +115,14 @@ static rlx_status alloc_bytes(uint64_t bytes, void **out) {
 }
 
 static rlx_status write_packed(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
-                               const void *data, size_t count, bool is_clean) {
-  void *plain = NULL, *packed = NULL;
-  void *map = map_of(at);
-  const bool is_direct = from == type->dtype && is_clean && is_aligned(from, data);
-  rlx_status s = is_direct ? RLX_OK : alloc_bytes(rlx_elements_bytes(type->dtype, count), &plain);
-  if (!s && !map) s = alloc_bytes(at->bytes, &packed);
-  if (!s && !is_direct) s = rlx_convert_array(type->dtype, plain, from, data, count);
-  if (!s && map) s = rlx_queue_sync(q);
-  if (!s)
-    s = q->device->backend->repack(q->device, layout, type, true, is_direct ? data : plain, map ? map : packed, NULL);
-  if (!s && !map) s = q->device->backend->write(q, at->block, at->offset, packed, at->bytes);
+                               const void *data, size_t count, bool is_clean, rlx_pool *pool) {
+  if (from == type->dtype && is_clean && is_aligned(from, data))
+    return rlx_bound_fill(q, at, type, layout, &(rlx_byte_source){.data = data}, pool);
+  void *plain;
+  RLX_TRY(alloc_bytes(rlx_elements_bytes(type->dtype, count), &plain));
+  rlx_status s = rlx_convert_array(type->dtype, plain, from, data, count);
+  if (!s) s = rlx_bound_fill(q, at, type, layout, &(rlx_byte_source){.data = plain}, pool);
   rlx_mem_free(plain);
-  rlx_mem_free(packed);
   return s;
 }
 
@@ -149,18 +144,23 @@ static rlx_status read_packed(rlx_queue *q, const rlx_bound *at, const rlx_type 
 
 /* ---- public calls ---- */
 
-rlx_status rlx_bound_write(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
-                           const void *data, size_t count) {
+rlx_status rlx_bound_write_by(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
+                              const void *data, size_t count, rlx_pool *pool) {
   RLX_TRY(rlx_bound_check(q ? q->device : NULL, at, type, layout));
   RLX_TRY(rlx_convert_check(from, type->dtype));
   RLX_TRY(check_host(type, data, count));
   if (count == 0) return RLX_OK;
   const bool is_clean = type->dtype != RLX_BOOL || from != RLX_BOOL || rlx_bools_check(data, count) == count;
-  if (layout) return write_packed(q, at, type, layout, from, data, count, is_clean);
-  if (from == type->dtype && is_clean) return q->device->backend->write(q, at->block, at->offset, data, at->bytes);
+  if (layout) return write_packed(q, at, type, layout, from, data, count, is_clean, pool);
+  if (from == type->dtype && is_clean) return rlx_bound_fill(q, at, type, 0, &(rlx_byte_source){.data = data}, pool);
   if (!at->block->map) return move_staged(q, at, type->dtype, from, (char *)(uintptr_t)data, count, true);
   RLX_TRY(rlx_queue_sync(q));
   return rlx_convert_array(type->dtype, map_of(at), from, data, count);
+}
+
+rlx_status rlx_bound_write(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
+                           const void *data, size_t count) {
+  return rlx_bound_write_by(q, at, type, layout, from, data, count, NULL);
 }
 
 rlx_status rlx_bound_read(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype to,

@@ -253,6 +253,7 @@ const rlx_backend rlx_backend_emu = {
   .lowering_part = gpu_lowering_part,
   .layout_bytes = gpu_layout_bytes,
   .repack = gpu_repack,
+  .repack_part = gpu_repack_part,
   .block_create = block_create,
   .block_create_host = block_create_host,
   .block_destroy = block_destroy,

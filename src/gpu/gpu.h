@@ -125,6 +125,8 @@ bool gpu_lowering_part(const rlx_lowering *l, size_t i, char *out, size_t bytes)
 uint64_t gpu_layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type); /* d may be NULL */
 rlx_status gpu_repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
                       void *dst, rlx_pool *pool);
+void gpu_repack_part(const rlx_device *d, uint32_t layout, const rlx_type *type, const void *src, uint64_t from,
+                     void *dst, size_t bytes);
 
 /* The block and byte range of a window for a step; `table` and `run` are the program's. GPU_NONE: no block.
  * RLX_INVALID if the window exceeds the step's tensor, which would be a planner bug. */

@@ -16,3 +16,10 @@ rlx_status gpu_repack(const rlx_device *d, uint32_t layout, const rlx_type *type
   if (layout == GPU_LAYOUT_PLANES) return gpu_planes_repack(type, to_layout, src, dst, pool);
   return RLX_FAIL(RLX_INVALID, "unknown weight layout %u", (unsigned)layout);
 }
+
+void gpu_repack_part(const rlx_device *d, uint32_t layout, const rlx_type *type, const void *src, uint64_t from,
+                     void *dst, size_t bytes) {
+  (void)d;
+  if (layout == GPU_LAYOUT_TRANSPOSED) gpu_transposed_part(type, src, from, dst, bytes);
+  else gpu_planes_part(type, src, from, dst, bytes);
+}

@@ -25,6 +25,7 @@ bool gpu_decodes(rlx_dtype dtype);               /* whether kernels/blocks.kh de
 const gpu_plane *gpu_planes_of(rlx_dtype dtype); /* GPU_MAX_PLANES of them; none: 0 bytes */
 uint64_t gpu_plane_start(rlx_dtype dtype, uint64_t n_blocks, uint32_t plane); /* bytes; GPU_MAX_PLANES: the end */
 uint64_t gpu_planes_bytes(const rlx_type *type);                              /* 0: not a block type */
+void gpu_planes_part(const rlx_type *type, const void *src, uint64_t from, void *dst, size_t bytes); /* repack_part */
 rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *src, void *dst, rlx_pool *pool);
 
 /* For input i: prefer the layout in planes (no effect if not a block type); whether it is stored in planes, for a

@@ -65,41 +65,92 @@ uint64_t gpu_planes_bytes(const rlx_type *type) {
   return count_blocks(type, &n_blocks) ? gpu_plane_start(type->dtype, n_blocks, GPU_MAX_PLANES) : 0;
 }
 
-/* ---- repacking ---- */
+/* ---- packing: a range of the packed weight, for any number of threads ---- */
+
+/* Copies the field at src of n blocks; a constant size becomes a few instructions. */
+static void gather(uint8_t *dst, const uint8_t *src, size_t stride, size_t bytes, uint64_t n) {
+#define GATHER(size)                                                                   \
+  case size:                                                                           \
+    for (uint64_t i = 0; i < n; i++) memcpy(dst + i * (size), src + i * stride, size); \
+    return;
+  switch (bytes) {
+    GATHER(2)
+    GATHER(4)
+    GATHER(16)
+    GATHER(32)
+    GATHER(64)
+    GATHER(128)
+  }
+#undef GATHER
+  for (uint64_t i = 0; i < n; i++) memcpy(dst + i * bytes, src + i * stride, bytes);
+}
+
+/* Bytes [from, until) of a plane. The first and the last block may be there in part. */
+static void pack_plane(const gpu_plane *p, size_t stride, const uint8_t *src, uint64_t from, uint64_t until,
+                       uint8_t *dst) {
+  uint64_t block = from / p->bytes, skip = from % p->bytes;
+  src += p->offset;
+  if (skip) {
+    const uint64_t rest = p->bytes - skip, n = rest < until - from ? rest : until - from;
+    memcpy(dst, src + block++ * stride + skip, (size_t)n);
+    dst += n;
+    from += n;
+  }
+  const uint64_t n = (until - from) / p->bytes, tail = (until - from) % p->bytes;
+  gather(dst, src + block * stride, stride, p->bytes, n);
+  if (tail) memcpy(dst + n * p->bytes, src + (block + n) * stride, (size_t)tail);
+}
+
+static uint64_t clamp(uint64_t x, uint64_t low, uint64_t high) { return x < low ? low : x > high ? high : x; }
+
+void gpu_planes_part(const rlx_type *type, const void *src, uint64_t from, void *dst, size_t bytes) {
+  const size_t stride = rlx_dtype_describe(type->dtype)->block_bytes;
+  const uint64_t until = from + bytes;
+  uint64_t n_blocks = 0;
+  uint8_t *to = dst;
+  if (!count_blocks(type, &n_blocks)) return;
+  for (uint32_t i = 0; i < GPU_MAX_PLANES; i++) {
+    const gpu_plane *p = &planes_of[type->dtype][i];
+    const uint64_t begin = gpu_plane_start(type->dtype, n_blocks, i), end = begin + n_blocks * p->bytes;
+    const uint64_t next = gpu_plane_start(type->dtype, n_blocks, i + 1);
+    const uint64_t a = clamp(from, begin, end), b = clamp(until, begin, end);
+    if (a < b) pack_plane(p, stride, src, a - begin, b - begin, to + (a - from));
+    const uint64_t c = clamp(from, end, next), d = clamp(until, end, next);
+    if (c < d) memset(to + (c - from), 0, (size_t)(d - c));
+  }
+}
+
+/* ---- unpacking ---- */
 
 enum { TASK_BLOCKS = 4096 };
 
-typedef struct repack_work {
+typedef struct unpack_work {
   rlx_dtype dtype;
-  bool to_layout;
   const uint8_t *src;
   uint8_t *dst;
   uint64_t n_blocks;
-} repack_work;
+} unpack_work;
 
 /* Copies one task's blocks plane by plane; they are few enough to stay in the cache. */
-static void repack_blocks(void *user, size_t task, unsigned thread) {
+static void unpack_blocks(void *user, size_t task, unsigned thread) {
   (void)thread;
-  const repack_work *w = user;
+  const unpack_work *w = user;
   const size_t block_bytes = rlx_dtype_describe(w->dtype)->block_bytes;
   uint64_t begin = (uint64_t)task * TASK_BLOCKS, left = w->n_blocks - begin;
   uint64_t end = begin + (left < TASK_BLOCKS ? left : TASK_BLOCKS);
   for (uint32_t i = 0; i < GPU_MAX_PLANES && planes_of[w->dtype][i].bytes; i++) {
     const gpu_plane *p = &planes_of[w->dtype][i];
-    uint64_t start = gpu_plane_start(w->dtype, w->n_blocks, i);
-    for (uint64_t b = begin; b < end; b++) {
-      uint64_t plain = b * block_bytes + p->offset, packed = start + b * p->bytes;
-      memcpy(w->dst + (w->to_layout ? packed : plain), w->src + (w->to_layout ? plain : packed), p->bytes);
-    }
+    const uint8_t *from = w->src + gpu_plane_start(w->dtype, w->n_blocks, i);
+    for (uint64_t b = begin; b < end; b++) memcpy(w->dst + b * block_bytes + p->offset, from + b * p->bytes, p->bytes);
   }
 }
 
 rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *src, void *dst, rlx_pool *pool) {
-  repack_work w = {.dtype = type->dtype, .to_layout = to_layout, .src = src, .dst = dst};
+  unpack_work w = {.dtype = type->dtype, .src = src, .dst = dst};
   if (!count_blocks(type, &w.n_blocks))
     return RLX_FAIL(RLX_INVALID, "%s%s cannot be stored in planes", rlx_dtype_name(type->dtype),
                     RLX_DIMS_TEXT(type->shape));
-  if (to_layout) memset(dst, 0, (size_t)gpu_planes_bytes(type)); /* clears the padding */
-  if (w.n_blocks) rlx_pool_run(pool, (size_t)((w.n_blocks - 1) / TASK_BLOCKS + 1), repack_blocks, &w);
+  if (to_layout) gpu_planes_part(type, src, 0, dst, (size_t)gpu_planes_bytes(type));
+  else if (w.n_blocks) rlx_pool_run(pool, (size_t)((w.n_blocks - 1) / TASK_BLOCKS + 1), unpack_blocks, &w);
   return RLX_OK;
 }

@@ -35,6 +35,7 @@ enum {
   GPU_LAYOUT_TRANSPOSED = GPU_LAYOUT_CONV + 1
 }; /* the high byte is the layout family, as on the CPU */
 uint64_t gpu_transposed_bytes(const rlx_type *type);
+void gpu_transposed_part(const rlx_type *type, const void *src, uint64_t from, void *dst, size_t bytes);
 rlx_status gpu_transposed_repack(const rlx_type *type, bool to_layout, const void *src, void *dst);
 
 /* WINDOW_FIELDS, in an initialiser. */

@@ -186,15 +186,20 @@ static rlx_status read_weight(void *user, size_t at, void *to) {
   return lm_model_read(lm->model, at, to);
 }
 
+static rlx_status read_part(void *user, size_t at, uint64_t from, void *to, size_t bytes) {
+  const rlx_lm *lm = user;
+  return lm_model_read_part(lm->model, at, (size_t)from, to, bytes);
+}
+
 static rlx_status load_weights(rlx_lm *lm, const rlx_watch *watch) {
   size_t n = lm_model_weights(lm->model);
   rlx_weight_item *items = rlx_mem_calloc(n, sizeof *items);
   if (!items) return RLX_FAIL(RLX_NO_MEMORY, "the order of %zu weights", n);
   for (size_t i = 0; i < n; i++) {
     const lm_weight *w = lm_model_weight(lm->model, i);
-    items[i] = (rlx_weight_item){w->name, {w->dtype, w->shape}, w->bytes, i};
+    items[i] = (rlx_weight_item){w->name, {w->dtype, w->shape}, w->bytes, i, lm_model_has_parts(lm->model, i)};
   }
-  rlx_status s = rlx_weights_set_all(lm->weights, items, n, (rlx_weight_reader){read_weight, lm}, watch);
+  rlx_status s = rlx_weights_set_all(lm->weights, items, n, (rlx_weight_reader){read_weight, read_part, lm}, watch);
   rlx_mem_free(items);
   return s;
 }

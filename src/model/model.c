@@ -58,3 +58,14 @@ rlx_status lm_model_read(const lm_model *m, size_t i, void *data) {
   RLX_TRY_AT(lm_read_source(m, &m->weights.v[i], data), "weight '%s'", m->weights.v[i].weight.name);
   return RLX_OK;
 }
+
+bool lm_model_has_parts(const lm_model *m, size_t i) {
+  return i < m->weights.n && lm_source_has_parts(m, &m->weights.v[i]);
+}
+
+rlx_status lm_model_read_part(const lm_model *m, size_t i, size_t from, void *data, size_t bytes) {
+  if (!lm_model_has_parts(m, i)) return RLX_FAIL(RLX_NOT_FOUND, "weight %zu is not read in parts", i);
+  const lm_source *s = &m->weights.v[i];
+  RLX_TRY_AT(lm_read_source_part(m, s, from, data, bytes), "weight '%s'", s->weight.name);
+  return RLX_OK;
+}

@@ -38,6 +38,10 @@ size_t lm_model_weights(const lm_model *m);
 const lm_weight *lm_model_weight(const lm_model *m, size_t i);
 /* Reads weight i into `data`, which has the weight's bytes. */
 rlx_status lm_model_read(const lm_model *m, size_t i, void *data);
+/* Whether weight i has the file's bytes in the file's order. Then any part of it can be read, by several threads at
+ * once. */
+bool lm_model_has_parts(const lm_model *m, size_t i);
+rlx_status lm_model_read_part(const lm_model *m, size_t i, size_t from, void *data, size_t bytes);
 
 /* ---- Graphs ----
  *

@@ -34,6 +34,9 @@ rlx_status lm_join_weights(lm_model *m);
 /* Index of a weight; SIZE_MAX if there is none. */
 size_t lm_find_weight(const lm_model *m, const char *name);
 rlx_status lm_read_source(const lm_model *m, const lm_source *s, void *data);
+/* Whether it has the file's bytes in the file's order; then bytes [from, from + bytes) of it. */
+bool lm_source_has_parts(const lm_model *m, const lm_source *s);
+rlx_status lm_read_source_part(const lm_model *m, const lm_source *s, size_t from, void *data, size_t bytes);
 
 /* Expands % to the layer and # to the expert; false if `out` is too small. */
 bool lm_write_name(char *out, size_t cap, const char *pattern, uint32_t layer, uint32_t expert);

@@ -83,9 +83,13 @@ static rlx_status read_in_order(const lm_model *m, const lm_source *s, unsigned 
   return RLX_OK;
 }
 
+static lm_recipe recipe_of(const lm_model *m, const lm_source *s) {
+  return m->config.is_hf ? s->spec->recipe : LM_AS_IS;
+}
+
 static rlx_status read_one(const lm_model *m, const lm_source *s, void *data) {
   const lm_config *c = &m->config;
-  lm_recipe recipe = c->is_hf ? s->spec->recipe : LM_AS_IS;
+  const lm_recipe recipe = recipe_of(m, s);
   if (recipe == LM_ROPE_FACTORS) {
     memcpy(data, c->rope_factors, s->weight.bytes);
     return RLX_OK;
@@ -101,5 +105,30 @@ rlx_status lm_read_source(const lm_model *m, const lm_source *s, void *data) {
   unsigned char *to = data;
   if (!s->parts) return read_one(m, s, data);
   for (size_t i = 0; i < s->n_parts; to += s->parts[i++].weight.bytes) RLX_TRY(read_one(m, &s->parts[i], to));
+  return RLX_OK;
+}
+
+/* ---- Parts ---- */
+
+bool lm_source_has_parts(const lm_model *m, const lm_source *s) {
+  for (size_t i = 0; s->parts && i < s->n_parts; i++)
+    if (!lm_source_has_parts(m, &s->parts[i])) return false;
+  return s->parts || (s->from && recipe_of(m, s) == LM_AS_IS && s->weight.dtype == s->from[0]->dtype);
+}
+
+/* The part of [from, until) that one tensor, which begins at `begin`, has. */
+static rlx_status read_overlap(const lm_model *m, const rlx_file_tensor *t, size_t begin, size_t from, size_t until,
+                               unsigned char *out) {
+  const size_t end = begin + t->bytes, a = from > begin ? from : begin, b = until < end ? until : end;
+  return a < b ? rlx_file_read_tensor(m->file, t, a - begin, out + (a - from), b - a) : RLX_OK;
+}
+
+rlx_status lm_read_source_part(const lm_model *m, const lm_source *s, size_t from, void *data, size_t bytes) {
+  const lm_source *parts = s->parts ? s->parts : s;
+  const size_t n_parts = s->parts ? s->n_parts : 1;
+  size_t begin = 0;
+  for (size_t i = 0; i < n_parts; i++)
+    for (size_t k = 0; k < parts[i].n_from; begin += parts[i].from[k++]->bytes)
+      RLX_TRY(read_overlap(m, parts[i].from[k], begin, from, from + bytes, data));
   return RLX_OK;
 }

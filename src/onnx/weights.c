@@ -112,7 +112,7 @@ rlx_status rlx_onnx_load(rlx_onnx *m, const rlx_graph *g, rlx_weights *w, const 
   rlx_weight_item *v = rlx_mem_calloc((size_t)rlx_graph_size(g) + 1, sizeof *v);
   size_t n;
   rlx_status s = v ? list_missing(m, g, w, v, &n) : RLX_FAIL(RLX_NO_MEMORY, "the order of weights");
-  if (!s) s = rlx_weights_set_all(w, v, n, (rlx_weight_reader){read_numbered, m}, watch);
+  if (!s) s = rlx_weights_set_all(w, v, n, (rlx_weight_reader){.read = read_numbered, .user = m}, watch);
   rlx_mem_free(v);
   return s;
 }

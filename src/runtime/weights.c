@@ -246,41 +246,75 @@ static bool is_being_read(const rlx_weights *w, const rlx_weight *weight) {
 
 /* ---- setting ---- */
 
-rlx_status rlx_weight_fill(rlx_weights *w, rlx_weight *weight, const rlx_tensor *value) {
+/* What a weight is set to: a value of any type that converts, or bytes of the stored type. */
+typedef struct new_value {
+  const rlx_tensor *tensor; /* NULL: */
+  const rlx_byte_source *source;
+} new_value;
+
+static rlx_status write_copy(rlx_weights *w, const rlx_type *type, const rlx_weight_copy *c, const new_value *v) {
+  rlx_queue *q = rlx_session_queue(w->session);
+  const rlx_bound at = rlx_weight_copy_at(c);
+  if (v->tensor)
+    return rlx_bound_write_by(q, &at, type, c->layout, v->tensor->dtype, v->tensor->data, rlx_dims_count(&type->shape),
+                              w->session->threads);
+  return rlx_bound_fill(q, &at, type, c->layout, v->source, w->session->threads);
+}
+
+static rlx_status fill(rlx_weights *w, rlx_weight *weight, const new_value *value) {
   rlx_weight_copy *keep = NULL; /* plain, until a reader needs another layout */
   if (!rlx_weight_is_held(weight) && !(keep = find_copy(weight, 0))) RLX_TRY(copy_add(w, weight, 0, &keep));
   rlx_weight_drop_unused(w, weight, keep);
   weight->has_value = false; /* while it is partly written */
   for (rlx_weight_copy *c = weight->copies; c; c = c->next) {
     RLX_TRY(rlx_weight_copy_allocate(w, c));
-    rlx_bound at = rlx_weight_copy_at(c);
-    RLX_TRY(rlx_bound_write(rlx_session_queue(w->session), &at, &weight->type, c->layout, value->dtype, value->data,
-                            rlx_dims_count(&weight->type.shape)));
+    RLX_TRY(write_copy(w, &weight->type, c, value));
   }
   weight->has_value = true;
   weight->dropped = false;
   return RLX_OK;
 }
 
-static rlx_status put(rlx_weights *w, const char *name, const rlx_type *type, const rlx_tensor *value, bool replace) {
+rlx_status rlx_weight_fill(rlx_weights *w, rlx_weight *weight, const rlx_tensor *value) {
+  return fill(w, weight, &(new_value){.tensor = value});
+}
+
+static rlx_status put(rlx_weights *w, const char *name, const rlx_type *type, const new_value *value) {
   rlx_weight *weight;
   RLX_TRY(rlx_weights_named(w, name, &weight));
   if (is_being_read(w, weight))
     return RLX_FAIL(RLX_BUSY, "weight '%s' cannot be set while an executable that reads it runs", name);
-  RLX_TRY(rlx_weight_take_type(w, weight, type, replace));
-  RLX_TRY(rlx_weight_fill(w, weight, value));
+  RLX_TRY(rlx_weight_take_type(w, weight, type, true));
+  RLX_TRY(fill(w, weight, value));
   rlx_weights_changed(w, weight);
   return RLX_OK;
 }
 
-rlx_status rlx_weights_put(rlx_weights *w, const char *name, const rlx_type *type, const rlx_tensor *value) {
+static rlx_status put_locked(rlx_weights *w, const char *name, const rlx_type *type, const new_value *value) {
   rlx_mutex_lock(&w->lock);
   rlx_mem_source *before = rlx_mem_use(w->session->source);
-  rlx_status s = put(w, name, type, value, true);
+  rlx_status s = put(w, name, type, value);
   rlx_mem_use(before);
   atomic_fetch_add(&w->generation, 1); /* even on failure: a value may be lost */
   rlx_mutex_unlock(&w->lock);
   return s;
+}
+
+rlx_status rlx_weights_put(rlx_weights *w, const char *name, const rlx_type *type, const rlx_tensor *value) {
+  return put_locked(w, name, type, &(new_value){.tensor = value});
+}
+
+rlx_status rlx_weights_put_from(rlx_weights *w, const char *name, const rlx_type *type, const rlx_byte_source *source) {
+  return put_locked(w, name, type, &(new_value){.source = source});
+}
+
+bool rlx_weights_is_plain(rlx_weights *w, const char *name, const rlx_type *type) {
+  rlx_mutex_lock(&w->lock);
+  const rlx_weight *weight = find_named(w, name);
+  bool is_plain = type->dtype != RLX_BOOL;
+  for (const rlx_weight_copy *c = weight ? weight->copies : NULL; c; c = c->next) is_plain &= c->layout == 0;
+  rlx_mutex_unlock(&w->lock);
+  return is_plain;
 }
 
 rlx_status rlx_weights_set(rlx_weights *w, const char *name, const rlx_tensor *value) {

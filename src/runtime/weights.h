@@ -11,7 +11,7 @@
 #ifndef RLX_RUNTIME_WEIGHTS_H
 #define RLX_RUNTIME_WEIGHTS_H
 
-#include "device/arena.h"
+#include "device/fill.h"
 #include "runtime/session.h"
 
 typedef struct rlx_weight_copy {
@@ -97,16 +97,25 @@ rlx_status rlx_weights_put(rlx_weights *w, const char *name, const rlx_type *typ
 /* Reads a weight that has a value into `count` elements of `dtype`. */
 rlx_status rlx_weights_read(rlx_weights *w, const char *name, rlx_dtype dtype, void *data, size_t count);
 
-/* Sets many weights, the largest first, each read into one temporary buffer; the items are sorted. watch may be
- * NULL. */
+/* Whether all copies of a named weight of this type are in the graph's layout, so that rlx_weights_put_from can write
+ * it. */
+bool rlx_weights_is_plain(rlx_weights *w, const char *name, const rlx_type *type);
+/* The same as rlx_weights_put with bytes of the stored type, which go to the device as they are read. A failure while
+ * they are read leaves the weight without a value. */
+rlx_status rlx_weights_put_from(rlx_weights *w, const char *name, const rlx_type *type, const rlx_byte_source *source);
+
+/* Sets many weights, the largest first; the items are sorted. watch may be NULL. */
 typedef struct rlx_weight_item {
   const char *name;
   rlx_type type;
   size_t bytes;
-  size_t at; /* the reader's index of it */
+  size_t at;     /* the reader's index of it */
+  bool in_parts; /* the reader's read_part has it */
 } rlx_weight_item;
 typedef struct rlx_weight_reader {
   rlx_status (*read)(void *user, size_t at, void *to);
+  /* Bytes [from, from + bytes) of it. Several threads call it at once. NULL if no item is in_parts. */
+  rlx_status (*read_part)(void *user, size_t at, uint64_t from, void *to, size_t bytes);
   void *user;
 } rlx_weight_reader;
 rlx_status rlx_weights_set_all(rlx_weights *w, rlx_weight_item *items, size_t n, rlx_weight_reader reader,

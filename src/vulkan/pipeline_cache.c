@@ -72,6 +72,7 @@ rlx_status vk_pipeline_cache_open(vk_device *d, vk_pipeline_cache *c) {
     r = d->CreatePipelineCache(d->handle, &info, NULL, &c->handle);
   }
   rlx_mem_free(text);
+  rlx_cache_limit("", ".pipelines", RLX_CACHE_LIMIT_BYTES); /* those of older drivers and builds */
   return r ? vk_fail(d, r, "a pipeline cache") : RLX_OK;
 }
 

@@ -195,18 +195,21 @@ static rlx_status copy(vk_queue *q, const gpu_access access[2], uint64_t bytes) 
 
 /* ---- large transfers ---- */
 
-/* Uploads one chunk. This thread holds the slot while filling it; then the device uses it. */
-static rlx_status write_piece(vk_queue *q, const vk_range *to, uint64_t offset, const void *src, uint64_t bytes) {
+/* Uploads bytes [from, from + bytes) of what the producer makes. This thread holds the slot while filling it; then the
+ * device uses it. */
+static rlx_status write_piece(vk_queue *q, const vk_range *to, uint64_t offset, const rlx_producer *p, uint64_t from,
+                              uint64_t bytes) {
   vk_slot *slot;
   uint64_t serial;
   RLX_TRY(take(q, &slot));
   slot->is_held = true;
   rlx_log_unlock(&q->lock);
-  memcpy(slot_map(q, slot), src, (size_t)bytes);
+  rlx_status s = p->produce(p->user, from, slot_map(q, slot), bytes);
   rlx_log_lock(&q->lock);
-  rlx_status s = begin(q, slot);
+  if (!s) s = begin(q, slot);
   if (!s) {
-    copy_bytes(q, slot->cmd, q->staging.memory.chunk, slot_offset(q, slot), to->chunk, to->offset + offset, bytes);
+    copy_bytes(q, slot->cmd, q->staging.memory.chunk, slot_offset(q, slot), to->chunk, to->offset + offset + from,
+               bytes);
     s = end(q, slot);
   }
   if (!s) s = vk_submit_locked(q, slot->cmd, &serial);
@@ -215,12 +218,16 @@ static rlx_status write_piece(vk_queue *q, const vk_range *to, uint64_t offset, 
   return s;
 }
 
-static rlx_status write_large(vk_queue *q, const vk_range *to, uint64_t offset, const unsigned char *src,
-                              uint64_t bytes) {
+static rlx_status write_large(vk_queue *q, const vk_range *to, uint64_t offset, const rlx_producer *p, uint64_t bytes) {
   RLX_TRY(ready(q));
   const uint64_t max = q->staging.slot_bytes;
   for (uint64_t at = 0; at < bytes; at += max)
-    RLX_TRY(write_piece(q, to, offset + at, src + at, bytes - at < max ? bytes - at : max));
+    RLX_TRY(write_piece(q, to, offset, p, at, bytes - at < max ? bytes - at : max));
+  return RLX_OK;
+}
+
+static rlx_status produce_copy(void *user, uint64_t from, void *to, uint64_t bytes) {
+  memcpy(to, (const unsigned char *)user + from, (size_t)bytes);
   return RLX_OK;
 }
 
@@ -314,9 +321,22 @@ rlx_status vk_write(rlx_queue *base, rlx_block *b, uint64_t offset, const void *
     memcpy((unsigned char *)b->map + offset, src, (size_t)bytes);
     return RLX_OK;
   }
+  const rlx_producer copy_of_src = {produce_copy, (void *)(uintptr_t)src};
   rlx_log_lock(&q->lock);
   rlx_status s = bytes <= VK_MAX_BATCH_WRITE ? write_small(q, vk_range_of(b), offset, src, bytes)
-                                             : write_large(q, vk_range_of(b), offset, src, bytes);
+                                             : write_large(q, vk_range_of(b), offset, &copy_of_src, bytes);
+  note_pending(q, b, q->submitted + (q->staging.open != NULL));
+  rlx_log_unlock(&q->lock);
+  return s;
+}
+
+rlx_status vk_write_from(rlx_queue *base, rlx_block *b, uint64_t offset, uint64_t bytes, const rlx_producer *p) {
+  vk_queue *q = vk_queue_of(base);
+  RLX_TRY(check_range(q, "write", b, offset, bytes));
+  if (!bytes) return RLX_OK;
+  RLX_TRY(wait_for_copies(q, b, false));
+  rlx_log_lock(&q->lock);
+  rlx_status s = write_large(q, vk_range_of(b), offset, p, bytes);
   note_pending(q, b, q->submitted + (q->staging.open != NULL));
   rlx_log_unlock(&q->lock);
   return s;

@@ -4,7 +4,8 @@
  * A slot is a range of host memory with a command buffer. Small writes, copies and fills are batched in one slot, the
  * open batch, which is submitted with the next submission of the queue: several small inputs and the program that reads
  * them are one call into the driver. If blocks are host-visible, the host moves the bytes itself unless a copy of the
- * queue is pending. Large transfers use whole slots, one chunk after another, with several in flight. */
+ * queue is pending. Large transfers use whole slots, one chunk after another, with several in flight. A producer fills
+ * a slot without the lock, so several threads can share that work. */
 #ifndef RLX_VULKAN_STAGING_H
 #define RLX_VULKAN_STAGING_H
 
@@ -43,6 +44,7 @@ void vk_staging_deinit(vk_queue *q);
 rlx_status vk_batch_end_locked(vk_queue *q, vk_slot **out);
 
 rlx_status vk_write(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes);
+rlx_status vk_write_from(rlx_queue *q, rlx_block *b, uint64_t offset, uint64_t bytes, const rlx_producer *p);
 rlx_status vk_read(rlx_queue *q, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes);
 rlx_status vk_copy(rlx_queue *q, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
                    uint64_t bytes);

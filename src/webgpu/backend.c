@@ -29,6 +29,7 @@ const rlx_backend rlx_backend_webgpu = {
   .lowering_destroy = gpu_lowering_destroy,
   .layout_bytes = gpu_layout_bytes,
   .repack = gpu_repack,
+  .repack_part = gpu_repack_part,
   .block_create = wg_block_create,
   .block_create_host = wg_block_create_host,
   .block_destroy = wg_block_destroy,

@@ -1,6 +1,7 @@
 /* Fault injection for the CUDA backend, by the fake driver: memory that runs out at call N, creations, submissions and
  * compilations that fail at call N, a device lost at launch N. Each time the call is a status with a message, nothing
- * leaks, and a new session works. Also a driver that is missing, too old or without devices, and no NVRTC. */
+ * leaks, and a new session works. Also a driver that is missing, too old or without devices, no NVRTC, and no cuBLASLt.
+ * What a real GPU has of these by itself is in test_cuda_device.c. */
 #include "test.h"
 
 #ifndef RLX_CUDA
@@ -129,6 +130,7 @@ TEST(a_graph_larger_than_the_device) {
 /* ---- drivers that are not there or not enough: each in a program of its own ---- */
 
 #define NO_COMPILER "no compiler" /* then there is a device, whose driver compiles */
+#define NO_LIBRARY "no library"   /* then there is a device, all of whose products are our kernels */
 
 /* With LD_LIBRARY_PATH set it is the machine's own driver and compiler, if it has them. */
 static int list_with(const char *name, const char *value, const char *part) {
@@ -136,6 +138,19 @@ static int list_with(const char *name, const char *value, const char *part) {
   const int status = list_again("test_cuda_faults", name, value, part);
   unsetenv("RLX_TEST_NO_FAKE");
   return status;
+}
+
+/* Products that would be cuBLASLt's. */
+static void run_products(void) {
+  rlx_session *s;
+  rlx_graph *g;
+  fake_cuda_counts counts;
+  CHECK_OK(run_session("cuda:library=1", 1, &s));
+  CHECK_OK(expr_graph("x: f16[40,64]; w: f16[64,24]", "matmul(%x, %w)", &g));
+  CHECK_OK(run_check(s, g, NULL, 5, 2, false));
+  CHECK(cuda_fake_get(&counts) && counts.kernels > 0 && counts.products == 0);
+  rlx_graph_destroy(g);
+  rlx_session_destroy(s);
 }
 
 /* The exit status is 0 if the reason why there is no device has the part. */
@@ -150,6 +165,15 @@ TEST(listing_for_another_program) {
     CHECK(n == 1 && !why && strstr(d->info.driver, "whose own compiler takes the kernels"));
     CHECK(!strstr(d->info.features, "coopmat"));
     rlx_device_release(d);
+    return;
+  }
+  if (strcmp(part, NO_LIBRARY) == 0) {
+    CHECK_OK(rlx_device_acquire("cuda:library=1", &d));
+    if (cu_device_of(d)->blas) SKIP("this machine has what is to be missing");
+    CHECK(strstr(d->info.driver, "NVRTC") && !strstr(d->info.driver, "whose own compiler"));
+    CHECK(!strstr(d->info.features, "library"));
+    rlx_device_release(d);
+    run_products();
     return;
   }
   if (n && getenv("RLX_TEST_NO_FAKE")) SKIP("this machine has what is to be missing");
@@ -167,5 +191,7 @@ TEST(drivers_that_are_not_enough) {
   snprintf(driver, sizeof driver, "%s/libcuda.so.1", cuda_fake_folder());
   CHECK(symlink(driver, folder_path("libcuda.so.1")) == 0);
   CHECK_EQ_INT(list_with("LD_LIBRARY_PATH", folder_name(), NO_COMPILER), 0);
+  CHECK(symlink(driver, folder_path("libnvrtc.so.13")) == 0);
+  CHECK_EQ_INT(list_with("LD_LIBRARY_PATH", folder_name(), NO_LIBRARY), 0);
 }
 #endif

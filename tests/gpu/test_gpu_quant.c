@@ -31,6 +31,21 @@ static int elements_of(rlx_dtype t) { return (int)rlx_dtype_describe(t)->block_e
 
 /* ---- the layout ---- */
 
+/* A packed weight that is made in parts of any multiple of 16 bytes is the whole one. */
+static void check_packed_in_parts(uint32_t layout, const rlx_type *type, const void *plain, const uint8_t *whole,
+                                  size_t bytes) {
+  static const size_t steps[] = {16, 48, 1040, 4096};
+  uint8_t *part = rlx_mem_alloc(bytes + 1);
+  CHECK(part);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    memset(part, 0xdd, bytes + 1);
+    for (size_t at = 0; at < bytes; at += steps[i])
+      gpu_repack_part(NULL, layout, type, plain, at, part + at, bytes - at < steps[i] ? bytes - at : steps[i]);
+    CHECK(memcmp(part, whole, bytes) == 0 && part[bytes] == 0xdd);
+  }
+  rlx_mem_free(part);
+}
+
 /* Any bytes survive the round trip, including those that no encoder produces. */
 TEST(planes_round_trip) {
   static const int64_t shapes[][3] = {{1, 1, 1}, {1, 5, 2}, {3, 37, 3}, {2, 0, 1}, {1, 20, 0}, {1, 700, 9}};
@@ -53,6 +68,7 @@ TEST(planes_round_trip) {
       CHECK_OK(gpu_repack(NULL, GPU_LAYOUT_PLANES, &type, true, from, packed, NULL));
       CHECK_OK(gpu_repack(NULL, GPU_LAYOUT_PLANES, &type, false, packed, back, NULL));
       CHECK(memcmp(from, back, n) == 0);
+      check_packed_in_parts(GPU_LAYOUT_PLANES, &type, from, packed, packed_bytes);
       rlx_mem_free(from), rlx_mem_free(packed), rlx_mem_free(back);
     }
 }

@@ -138,13 +138,16 @@ TEST(conv_matrices_lowering) {
 
 TEST(conv_transposed_weights) {
   rlx_type t = {RLX_F16, RLX_DIMS(2, 3, 1, 2)};
-  uint16_t plain[12], turned[32], back[12];
+  uint16_t plain[12], turned[32], back[12], parts[32];
   for (int i = 0; i < 12; i++) plain[i] = (uint16_t)(i + 1);
   CHECK(gpu_layout_bytes(NULL, GPU_LAYOUT_TRANSPOSED, &t) == sizeof turned);
   CHECK_OK(gpu_repack(NULL, GPU_LAYOUT_TRANSPOSED, &t, true, plain, turned, NULL));
   CHECK(turned[0] == 1 && turned[1] == 3 && turned[2] == 5 && turned[3] == 0 && turned[8] == 2 && turned[16] == 7);
   CHECK_OK(gpu_repack(NULL, GPU_LAYOUT_TRANSPOSED, &t, false, turned, back, NULL));
   CHECK(memcmp(plain, back, sizeof plain) == 0);
+  for (size_t at = 0; at < 4; at++)
+    gpu_repack_part(NULL, GPU_LAYOUT_TRANSPOSED, &t, plain, 16 * at, parts + 8 * at, 16);
+  CHECK(memcmp(parts, turned, sizeof turned) == 0);
 }
 
 /* Few positions and a long sum: split along the channels, the parts added in a second pass. */

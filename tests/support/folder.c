@@ -21,22 +21,28 @@ const char *folder_path(const char *name) {
   return path;
 }
 
-static int visit(bool remove_them) {
+/* The number of entries of a folder; with remove_them, those that it had. Folders in it are removed with theirs. */
+static int visit(const char *path, bool remove_them) {
   int n = 0;
-  DIR *d = opendir(folder);
+  DIR *d = opendir(path);
   for (struct dirent *e; d && (e = readdir(d));) {
+    char entry[512];
     if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
     n++;
-    if (remove_them) remove(folder_path(e->d_name));
+    snprintf(entry, sizeof entry, "%.250s/%.250s", path, e->d_name);
+    if (remove_them && remove(entry) != 0) {
+      visit(entry, true);
+      (void)remove(entry);
+    }
   }
   if (d) closedir(d);
   return n;
 }
 
-int folder_count(void) { return visit(false); }
+int folder_count(void) { return visit(folder, false); }
 
 static void remove_folder(void) {
-  visit(true);
+  visit(folder, true);
   rmdir(folder);
 }
 
@@ -64,6 +70,6 @@ bool folder_begin(void) {
     }
     atexit(remove_folder);
   }
-  visit(true);
+  visit(folder, true);
   return folder_count() == 0;
 }

@@ -41,6 +41,19 @@ void lm_golden_deinit(lm_golden *g) {
   *g = (lm_golden){.file = NULL};
 }
 
+/* A weight that can be read in parts has the same bytes that way, whichever parts these are. */
+static rlx_status check_parts(const lm_model *m, size_t i, const rlx_tensor *whole) {
+  if (!lm_model_has_parts(m, i)) return RLX_OK;
+  unsigned char part[173];
+  for (size_t at = 0, n; at < whole->bytes; at += n) {
+    n = whole->bytes - at < sizeof part ? whole->bytes - at : sizeof part;
+    RLX_TRY(lm_model_read_part(m, i, at, part, n));
+    if (memcmp(part, (const unsigned char *)whole->data + at, n) != 0)
+      return RLX_FAIL(RLX_INVALID, "weight '%s' is another one in parts, at byte %zu", lm_model_weight(m, i)->name, at);
+  }
+  return RLX_OK;
+}
+
 /* Passes each weight of the model, in memory of its own, to `put`. */
 static rlx_status each_weight(const lm_model *m, rlx_status (*put)(void *to, const char *name, const rlx_tensor *value),
                               void *to) {
@@ -48,6 +61,7 @@ static rlx_status each_weight(const lm_model *m, rlx_status (*put)(void *to, con
     const lm_weight *w = lm_model_weight(m, i);
     rlx_tensor t = {w->dtype, w->shape, {rlx_mem_alloc(w->bytes)}, w->bytes};
     rlx_status s = t.data ? lm_model_read(m, i, t.data) : RLX_FAIL(RLX_NO_MEMORY, "weight '%s'", w->name);
+    if (!s) s = check_parts(m, i, &t);
     if (!s) s = put(to, w->name, &t);
     rlx_mem_free(t.data);
     RLX_TRY(s);
