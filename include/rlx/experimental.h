@@ -44,6 +44,21 @@ RLX_API rlx_node rlx_op_fused_norm_rope(rlx_graph *g, rlx_node x, rlx_node gamma
  * positions (none: those that the rows have in the state), factors, n_rot and theta. */
 RLX_API rlx_node rlx_op_fused_rope_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at,
                                           const rlx_op_rope_desc *desc, bool norm, rlx_node gamma, double eps);
+/* Attention of one new position per batch row, before its key and value are written to the states: rows
+ * [B, 1, H + 2 Hkv, D] are its heads of q, k and v, the states are [B, C, Hkv, D], `at` is a scalar or [B]. */
+typedef struct rlx_op_fused_rope_attention_desc {
+  size_t struct_bytes;
+  rlx_rope_style style;
+  bool norm; /* q and k are rms_norm(q) gamma_q and rms_norm(k) gamma_k before rope */
+  rlx_node factors, gamma_q, gamma_k;
+  int64_t n_rot, window; /* 0: all of a head; all earlier positions */
+  double theta;          /* 0: 10000 */
+  double eps, scale;     /* scale 0: 1 / sqrt(D) */
+  double softcap;        /* 0: none */
+} rlx_op_fused_rope_attention_desc;
+#define RLX_OP_FUSED_ROPE_ATTENTION_DESC_INIT RLX_SIZED(rlx_op_fused_rope_attention_desc)
+RLX_API rlx_node rlx_op_fused_rope_attention(rlx_graph *g, rlx_node rows, rlx_node k, rlx_node v, rlx_node at,
+                                             const rlx_op_fused_rope_attention_desc *desc);
 typedef struct rlx_op_fused_attention_block_desc {
   size_t struct_bytes;
   rlx_node b_qkv, b_out;

@@ -200,6 +200,34 @@ CASES(fused_rope_update,
   {"f32", "state s: f32[1,9,2,32]; rows: f32[1,3,2,32]; at: i32[] values(5); p: i32[3] values(5,6,7)",
    "fused_rope_update(%s, %rows, %at, %p) {n_rot=16}"});
 
+CASES(fused_rope_attention,
+  {"first",      "rows: f32[1,1,6,8]; k: f32[1,5,2,8]; v: f32[1,5,2,8]; at: i32[] values(0)",
+                 "fused_rope_attention(%rows, %k, %v, %at)"},
+  {"odd",        "rows: f32[2,1,5,6]; k: f32[2,7,1,6]; v: f32[2,7,1,6]; at: i32[2] values(3,5)",
+                 "fused_rope_attention(%rows, %k, %v, %at) {style=gptj, n_rot=4, theta=500.0}"},
+  {"last",       "rows: f32[1,1,3,64]; k: f16[1,9,1,64]; v: f16[1,9,1,64]; at: i32[1] values(8)",
+                 "fused_rope_attention(%rows, %k, %v, %at)"},
+  {"normed",     "rows: f32[1,1,8,128]; k: f16[1,40,2,128]; v: f16[1,40,2,128]; at: i32[1] values(33); "
+                 "q: f32[128]; g: f32[128]",
+                 "fused_rope_attention(%rows, %k, %v, %at, _, %q, %g) {norm=true, eps=1e-6}"},
+  {"batch",      "rows: f32[3,1,8,64]; k: f16[3,30,2,64]; v: f16[3,30,2,64]; at: i32[3] values(29,0,7); q: f32[64]; "
+                 "g: f32[64]",
+                 "fused_rope_attention(%rows, %k, %v, %at, _, %q, %g) {style=gptj, norm=true, eps=1e-5}"},
+  {"one_at",     "rows: f32[2,1,10,32]; k: bf16[2,21,1,32]; v: bf16[2,21,1,32]; at: i32[] values(13); g: f32[32]",
+                 "fused_rope_attention(%rows, %k, %v, %at, _, _, %g) {norm=true, n_rot=16, eps=1e-5}"},
+  {"factors",    "rows: f32[1,1,12,64]; k: f16[1,300,2,64]; v: f16[1,300,2,64]; at: i32[1] values(270); f: f32[32] "
+                 "range(0.5,8)", "fused_rope_attention(%rows, %k, %v, %at, %f) {theta=500000.0, style=gptj}"},
+  {"window",     "rows: f32[2,1,4,32]; k: f32[2,50,1,32]; v: f32[2,50,1,32]; at: i32[2] values(40,3)",
+                 "fused_rope_attention(%rows, %k, %v, %at) {window=9, softcap=2.0, scale=0.25}"},
+  {"long",       "rows: f32[1,1,4,128]; k: f16[1,1100,1,128]; v: f16[1,1100,1,128]; at: i32[1] values(1009)",
+                 "fused_rope_attention(%rows, %k, %v, %at)"},
+  {"two_types",  "rows: f32[1,1,6,40]; k: f32[1,19,2,40]; v: f16[1,19,2,40]; at: i32[] values(17)",
+                 "fused_rope_attention(%rows, %k, %v, %at)"},
+  {"f16",        "rows: f16[1,1,3,16]; k: f16[1,9,1,16]; v: f16[1,9,1,16]; at: i32[] values(4); f: f32[8] range(1,3); "
+                 "g: f16[16]", "fused_rope_attention(%rows, %k, %v, %at, %f, %g, %g) {norm=true}"},
+  {"f64",        "rows: f64[1,1,4,6]; k: f64[1,4,1,6]; v: f64[1,4,1,6]; at: i32[] values(2)",
+                 "fused_rope_attention(%rows, %k, %v, %at)"});
+
 CASES(fused_attention_block,
   {"tiny",             "x: f32[1,2,4]; w: f32[4,12]; o: f32[4,4]",       "fused_attention_block(%x, %w, %o)"},
   {"odd",              "x: f32[2,5,6]; w: f32[6,18]; o: f32[6,6]",       "fused_attention_block(%x, %w, %o) {heads=3}"},

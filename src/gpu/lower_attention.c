@@ -1,6 +1,6 @@
 /* Lowers attention: chooses a kernel by sizes and types.
  *
- *   few rows (a row is a query of a head)   attention_decode.k: bound by the bytes of k and v
+ *   few rows (a row is a query of a head)   attention_decode.k: bound by the bytes of k and v (attention_decode.c)
  *   f16, bf16 on matrix units               attention_coop64 and attention_coop128, and the same with _bf16
  *   the same on Hopper                      attention_wide64 and attention_wide128, and the same with _bf16
  *   otherwise                               attention.k and attention4.k: tiles of rows that iterate over the keys
@@ -12,34 +12,18 @@
  * no buffer grows with queries times keys. */
 #include <math.h>
 
-#include "gpu/gpu.h"
+#include "gpu/attention.h"
+#include "gpu/lines.h"
 
 enum { Q, K, V, MASK, BIAS, SINKS, LEN, OFFSET }; /* inputs */
 enum { MAX_SPLITS = 256 };                        /* limit of attention_combine.k */
 
-typedef struct heads { /* strides in elements */
-  uint32_t position, head;
-} heads;
-
-typedef struct attention {
-  uint32_t n_batch, n_q, n_keys, n_heads, n_kv, d, dv;
-  uint32_t group;   /* query heads per key head */
-  uint32_t rows;    /* per key head */
-  heads q, k, v, y; /* y in rows */
-  uint32_t bias[4]; /* strides over [B, H, Sq, Sk] */
-  rlx_dtype q_type, k_type, v_type;
-  float scale, softcap;
-  bool causal, by_16_bytes; /* rows of q, k and v start at multiples of 16 bytes */
-  uint32_t window;
-  uint32_t splits;
-} attention;
-
 /* ---- sizes ---- */
 
-static heads strides_of(const rlx_type *t, bool positions_first) {
+gpu_heads gpu_heads_of(const rlx_type *t, bool positions_first) {
   const int64_t *v = t->shape.v;
   uint32_t size = (uint32_t)v[3], row = (uint32_t)(v[2] * v[3]);
-  return positions_first ? (heads){row, size} : (heads){size, row};
+  return positions_first ? (gpu_heads){row, size} : (gpu_heads){size, row};
 }
 
 static void bias_strides(const rlx_type *bias, uint32_t stride[4]) {
@@ -51,60 +35,70 @@ static void bias_strides(const rlx_type *bias, uint32_t stride[4]) {
   }
 }
 
-static bool is_in_16_bytes(const rlx_type *t) { return t->shape.v[3] * (int64_t)rlx_dtype_size(t->dtype) % 16 == 0; }
+bool gpu_heads_are_vectors(const rlx_type *t) { return t->shape.v[3] * (int64_t)rlx_dtype_size(t->dtype) % 16 == 0; }
 
-static attention read_sizes(const gpu_lowering *l) {
+float gpu_attention_scale(double scale, uint32_t d) { return scale == 0 ? (float)(1 / sqrt((double)d)) : (float)scale; }
+
+/* There are fewer than 2^30 keys, so a longer window masks nothing for a query whose position is near them. */
+uint32_t gpu_attention_window(int64_t window) { return window <= 1 << 30 ? (uint32_t)window : 0; }
+
+static bool is_per_batch(const gpu_lowering *l, uint32_t input) {
+  return gpu_has_in(l, input) && gpu_count(gpu_in_type(l, input)) > 1;
+}
+
+static gpu_attention read_sizes(const gpu_lowering *l) {
   const rlx_attrs_attention *attrs = RLX_ATTRS(attention, l->node);
   bool positions_first = attrs->layout == RLX_LAYOUT_BSHD;
   int seq_axis = positions_first ? 1 : 2, head_axis = 3 - seq_axis;
   const rlx_type *q = gpu_in_type(l, Q), *k = gpu_in_type(l, K), *v = gpu_in_type(l, V);
-  attention a = {.n_batch = (uint32_t)q->shape.v[0],
-                 .n_q = (uint32_t)q->shape.v[seq_axis],
-                 .n_keys = (uint32_t)k->shape.v[seq_axis],
-                 .n_heads = (uint32_t)q->shape.v[head_axis],
-                 .n_kv = (uint32_t)k->shape.v[head_axis],
-                 .d = (uint32_t)q->shape.v[3],
-                 .dv = (uint32_t)v->shape.v[3],
-                 .q = strides_of(q, positions_first),
-                 .k = strides_of(k, positions_first),
-                 .v = strides_of(v, positions_first),
-                 .q_type = q->dtype,
-                 .k_type = k->dtype,
-                 .v_type = v->dtype,
-                 .softcap = (float)attrs->softcap,
-                 .causal = attrs->causal,
-                 .by_16_bytes = is_in_16_bytes(q) && is_in_16_bytes(k) && is_in_16_bytes(v),
-                 .splits = 1};
+  gpu_attention a = {.n_batch = (uint32_t)q->shape.v[0],
+                     .n_q = (uint32_t)q->shape.v[seq_axis],
+                     .n_keys = (uint32_t)k->shape.v[seq_axis],
+                     .n_heads = (uint32_t)q->shape.v[head_axis],
+                     .n_kv = (uint32_t)k->shape.v[head_axis],
+                     .d = (uint32_t)q->shape.v[3],
+                     .dv = (uint32_t)v->shape.v[3],
+                     .q = gpu_heads_of(q, positions_first),
+                     .k = gpu_heads_of(k, positions_first),
+                     .v = gpu_heads_of(v, positions_first),
+                     .q_type = q->dtype,
+                     .k_type = k->dtype,
+                     .v_type = v->dtype,
+                     .softcap = (float)attrs->softcap,
+                     .causal = attrs->causal,
+                     .by_16_bytes = gpu_heads_are_vectors(q) && gpu_heads_are_vectors(k) && gpu_heads_are_vectors(v),
+                     .splits = 1,
+                     .mask = gpu_in(l, MASK),
+                     .bias_window = gpu_in(l, BIAS),
+                     .sinks = gpu_in(l, SINKS),
+                     .len = gpu_in(l, LEN),
+                     .offset = gpu_in(l, OFFSET),
+                     .len_per_batch = is_per_batch(l, LEN),
+                     .offset_per_batch = is_per_batch(l, OFFSET)};
   a.group = a.n_heads / a.n_kv;
   a.rows = a.group * a.n_q;
-  a.y = positions_first ? (heads){a.n_heads, 1} : (heads){1, a.n_q};
-  a.scale = attrs->scale == 0 ? (float)(1 / sqrt((double)a.d)) : (float)attrs->scale;
-  /* There are fewer than 2^30 keys, so a longer window masks nothing for a query whose position is near them. */
-  a.window = attrs->window <= 1 << 30 ? (uint32_t)attrs->window : 0;
+  a.y = positions_first ? (gpu_heads){a.n_heads, 1} : (gpu_heads){1, a.n_q};
+  a.scale = gpu_attention_scale(attrs->scale, a.d);
+  a.window = gpu_attention_window(attrs->window);
   if (gpu_has_in(l, BIAS)) bias_strides(gpu_in_type(l, BIAS), a.bias);
   return a;
 }
 
 /* ---- partial results of splits ---- */
 
-static uint32_t power_of_2_from(uint32_t n) {
-  uint32_t p = 1;
-  while (p < n) p *= 2;
-  return p;
-}
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-static uint32_t all_rows(const attention *a) { return a->n_batch * a->n_heads * a->n_q; }
+static uint32_t all_rows(const gpu_attention *a) { return a->n_batch * a->n_heads * a->n_q; }
 
 /* Word offset of the maxima and sums of softmax weights after the partial results; aligned to start a window. */
-static uint32_t parts_stats(const attention *a) {
+static uint32_t parts_stats(const gpu_attention *a) {
   return gpu_ceil_div(a->splits * all_rows(a) * a->dv, GPU_ALIGN / 4) * (GPU_ALIGN / 4);
 }
-static gpu_window parts_window(gpu_lowering *l, const attention *a) {
+gpu_window gpu_attention_parts(gpu_lowering *l, const gpu_attention *a) {
   return gpu_work(l, ((uint64_t)parts_stats(a) + 2ull * a->splits * all_rows(a)) * 4);
 }
 
-static void combine(gpu_lowering *l, const attention *a, gpu_window parts) {
+void gpu_attention_combine(gpu_lowering *l, const gpu_attention *a, gpu_window parts) {
   uint32_t rows = all_rows(a);
   gpu_params_attention_combine p = {.rows = rows,
                                     .dv = a->dv,
@@ -116,12 +110,12 @@ static void combine(gpu_lowering *l, const attention *a, gpu_window parts) {
   bool odd = a->dv % gpu_elements_per_word(a->q_type) != 0;
   gpu_window y = odd ? gpu_work(l, (uint64_t)rows * a->dv * 4) : gpu_out(l);
   gpu_constants_attention_combine c = {
-    .t_q = (uint32_t)a->q_type, .t_y = odd ? RLX_F32 : (uint32_t)a->q_type, .has_sinks = gpu_has_in(l, SINKS)};
-  uint32_t words = odd ? a->dv : a->dv / gpu_elements_per_word(a->q_type), size = power_of_2_from(a->splits);
+    .t_q = (uint32_t)a->q_type, .t_y = odd ? RLX_F32 : (uint32_t)a->q_type, .has_sinks = a->sinks.from != GPU_NONE};
+  uint32_t words = odd ? a->dv : a->dv / gpu_elements_per_word(a->q_type), size = gpu_power_of_two(a->splits);
   if (size < 64) size = 64;
   while (size < words * smaller(a->splits, 8) && 2 * size <= smaller(l->caps->max_group, 512)) size *= 2;
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(attention_combine, p, c), .groups = rows, .group_size = size,
-                            .windows = {parts, gpu_in(l, SINKS), y}});
+                            .windows = {parts, a->sinks, y}});
   if (odd) gpu_convert(l, y, RLX_F32, gpu_out(l), a->q_type, rows * a->dv);
 }
 
@@ -134,7 +128,7 @@ typedef struct tile {
 } tile;
 
 /* Fills in the tile; false if it does not fit the device. */
-static bool tile_fits(const gpu_caps *caps, const attention *a, tile *t) {
+static bool tile_fits(const gpu_caps *caps, const gpu_attention *a, tile *t) {
   uint32_t rows = t->group_size / 16 * t->rows_each;
   t->cols = a->dv ? gpu_ceil_div(a->dv, 64) : 1;
   t->in_lanes = caps->subgroup >= 16;
@@ -147,7 +141,7 @@ static bool tile_fits(const gpu_caps *caps, const attention *a, tile *t) {
 }
 
 /* Ordered from the tile for large devices to one that fits every device; few rows need small tiles. */
-static tile choose_tile(const gpu_caps *caps, const attention *a) {
+static tile choose_tile(const gpu_caps *caps, const gpu_attention *a) {
   static const uint32_t tiles[][3] = {{256, 4, 8}, {256, 4, 4}, {256, 2, 8}, {256, 2, 4},
                                       {128, 4, 4}, {128, 2, 4}, {128, 1, 4}};
   tile t = {0};
@@ -160,9 +154,8 @@ static tile choose_tile(const gpu_caps *caps, const attention *a) {
   return t;
 }
 
-/* Number of key splits: `groups` workgroups times the splits give at most `wanted` workgroups per unit, because a few
- * more would run alone at the end. A split takes at least `min` keys. */
-static uint32_t splits_of(const gpu_caps *caps, const attention *a, uint32_t groups, uint32_t wanted, uint32_t min) {
+uint32_t gpu_attention_splits(const gpu_caps *caps, const gpu_attention *a, uint32_t groups, uint32_t wanted,
+                              uint32_t min) {
   uint64_t enough = (uint64_t)caps->units * wanted;
   uint32_t max = smaller(a->n_keys / min, caps->max_group < MAX_SPLITS ? 128 : MAX_SPLITS);
   uint32_t splits = (uint32_t)(enough / groups);
@@ -170,8 +163,7 @@ static uint32_t splits_of(const gpu_caps *caps, const attention *a, uint32_t gro
   return splits ? splits : 1;
 }
 
-/* The parameters of all attention kernels: they have the same fields. */
-static gpu_params_attention params_of(const gpu_lowering *l, const attention *a, uint32_t row_blocks) {
+gpu_params_attention gpu_attention_params(const gpu_attention *a, uint32_t row_blocks) {
   return (gpu_params_attention){.n_batch = a->n_batch,
                                 .n_q = a->n_q,
                                 .n_keys = a->n_keys,
@@ -191,8 +183,8 @@ static gpu_params_attention params_of(const gpu_lowering *l, const attention *a,
                                 .bias_head = a->bias[1],
                                 .bias_q = a->bias[2],
                                 .bias_key = a->bias[3],
-                                .len_step = gpu_has_in(l, LEN) && gpu_count(gpu_in_type(l, LEN)) > 1,
-                                .offset_step = gpu_has_in(l, OFFSET) && gpu_count(gpu_in_type(l, OFFSET)) > 1,
+                                .len_step = a->len_per_batch,
+                                .offset_step = a->offset_per_batch,
                                 .window = a->window,
                                 .splits = a->splits,
                                 .row_blocks = row_blocks,
@@ -202,17 +194,17 @@ static gpu_params_attention params_of(const gpu_lowering *l, const attention *a,
                                 .softcap = a->softcap};
 }
 
-static void lower_tiles(gpu_lowering *l, attention *a) {
+static void lower_tiles(gpu_lowering *l, gpu_attention *a) {
   tile t = choose_tile(l->caps, a);
   uint32_t blocks = gpu_ceil_div(a->rows, t.group_size / 16 * t.rows_each), row_tiles = a->n_kv * a->n_batch * blocks;
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  a->splits = splits_of(l->caps, a, row_tiles, tuned->attention_tile_groups, tuned->attention_tile_min_keys);
+  a->splits = gpu_attention_splits(l->caps, a, row_tiles, tuned->attention_tile_groups, tuned->attention_tile_min_keys);
   /* The combine kernel packs rows that are not whole words. It also applies sinks when OFFSET uses their window. */
   bool odd = a->dv % gpu_elements_per_word(a->q_type) != 0;
   bool partial = a->splits > 1 || odd || (gpu_has_in(l, SINKS) && gpu_has_in(l, OFFSET));
   uint32_t extra = gpu_has_in(l, OFFSET) ? 1 : gpu_has_in(l, SINKS) && !partial ? 2 : 0;
-  gpu_window y = partial ? parts_window(l, a) : gpu_out(l);
-  gpu_params_attention p = params_of(l, a, blocks);
+  gpu_window y = partial ? gpu_attention_parts(l, a) : gpu_out(l);
+  gpu_params_attention p = gpu_attention_params(a, blocks);
   gpu_constants_attention c = {.t_q = (uint32_t)a->q_type,
                                .t_k = (uint32_t)a->k_type,
                                .t_v = (uint32_t)a->v_type,
@@ -236,109 +228,7 @@ static void lower_tiles(gpu_lowering *l, attention *a) {
                        .cost = (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 8};
   if (a->by_16_bytes) launch.kernel = &gpu_kernel_attention4;
   gpu_emit(l, &launch);
-  if (partial) combine(l, a, y);
-}
-
-/* ---- few rows ---- */
-
-typedef struct decode {
-  uint32_t group_size, rows, lanes, k_vecs, v_vecs, unroll;
-  uint32_t red, query, joined; /* shared memory: f32 values; vec4s; vec4s */
-  bool in_regs;
-} decode;
-
-/* With `rows` rows per workgroup of at most `size` invocations; false if registers or shared memory do not suffice. */
-static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows, uint32_t size, decode *out) {
-  uint32_t k_fours = a->k_type == RLX_F32 ? 1 : 2, v_fours = a->v_type == RLX_F32 ? 1 : 2;
-  uint32_t k_units = a->d / (4 * k_fours), v_units = gpu_ceil_div(a->dv, 4 * v_fours);
-  const gpu_attention_choice *chosen = &caps->choices.attention;
-  uint32_t wanted = chosen->group_size ? chosen->group_size : size;
-  decode t = {.group_size = smaller(caps->max_group, wanted), .rows = rows};
-  t.lanes = smaller(power_of_2_from(k_units > v_units ? k_units : v_units), caps->subgroup ? caps->subgroup : 32);
-  t.lanes = smaller(t.lanes, 32);
-  t.k_vecs = gpu_ceil_div(k_units, t.lanes);
-  t.v_vecs = gpu_ceil_div(v_units, t.lanes);
-  t.unroll =
-    chosen->unroll
-      ? chosen->unroll
-      : gpu_tuned(caps)->attention_unroll; /* without subgroups the scores pass through shared memory: few at a time */
-  while (t.unroll > 1 &&
-         (t.unroll * t.k_vecs > 8 || t.unroll * t.v_vecs > 8 || t.unroll * rows > (caps->subgroup ? 16u : 4u)))
-    t.unroll /= 2;
-  /* Bounds the unrolled products. Small subgroups mean a software device, whose compiler takes seconds for many. */
-  uint32_t products = rows * t.unroll * (t.k_vecs * k_fours + t.v_vecs * v_fours), max = caps->subgroup >= 16 ? 64 : 16;
-  if (rows > 1 && products > max) return false;
-  t.red = caps->subgroup ? 1 : t.unroll * rows * (t.group_size + t.group_size / t.lanes);
-  t.in_regs = caps->subgroup && rows * k_fours * t.k_vecs <= 4;
-  t.query = t.in_regs ? 1 : rows * k_fours * t.lanes * t.k_vecs;
-  t.joined = t.group_size * v_fours * t.v_vecs;
-  *out = t;
-  uint32_t bytes = 16 * (t.query + t.joined) + 4 * (t.red + 2 * t.group_size / t.lanes + 2);
-  return t.k_vecs <= 8 && t.v_vecs <= 8 && rows * v_fours * t.v_vecs <= 16 && bytes <= caps->max_shared;
-}
-
-/* Up to a number of keys, a second dispatch takes longer than one workgroup that iterates over all of them. Such a
- * workgroup is large, and rows share one only if there are more workgroups than units. */
-static bool fits_one_dispatch(const gpu_lowering *l, const attention *a, decode *t) {
-  const gpu_tuning *tuned = gpu_tuned(l->caps);
-  bool is_short = a->n_keys <= tuned->attention_whole_keys || a->window - 1 < tuned->attention_whole_keys;
-  if (!is_short || gpu_has_in(l, SINKS) || l->caps->choices.attention.groups_per_unit) return false;
-  uint32_t size = l->caps->subgroup >= 16 ? tuned->attention_whole_group : 128, rows = 1;
-  while (rows < 8 && rows < a->rows &&
-         (uint64_t)a->n_kv * a->n_batch * gpu_ceil_div(a->rows, rows) > 2ull * l->caps->units)
-    rows *= 2;
-  while (rows && !decode_fits(l->caps, a, rows, size, t)) rows /= 2;
-  return rows != 0;
-}
-
-/* False if the tiled kernels are faster or the only option. */
-static bool lower_decode(gpu_lowering *l, attention *a) {
-  if (!a->by_16_bytes || a->rows > 16 || a->dv == 0) return false;
-  decode t = {0};
-  bool whole = fits_one_dispatch(l, a, &t);
-  uint32_t rows = whole ? t.rows : smaller(power_of_2_from(a->rows), 8);
-  while (!whole && rows && !decode_fits(l->caps, a, rows, 128, &t)) rows /= 2;
-  if (!rows) return false;
-  uint32_t blocks = gpu_ceil_div(a->rows, rows), row_tiles = a->n_kv * a->n_batch * blocks;
-  /* The number of workgroups of 128 that a unit can hold at once, limited by registers: all run in one wave. */
-  const gpu_tuning *tuned = gpu_tuned(l->caps);
-  uint32_t per_unit = rows <= 2   ? tuned->attention_groups_2_rows
-                      : rows <= 4 ? tuned->attention_groups_4_rows
-                                  : tuned->attention_groups_8_rows;
-  if (l->caps->choices.attention.groups_per_unit) per_unit = l->caps->choices.attention.groups_per_unit;
-  if (!whole) a->splits = splits_of(l->caps, a, row_tiles, per_unit, tuned->attention_decode_min_keys);
-  gpu_window parts = whole ? gpu_out(l) : parts_window(l, a);
-  gpu_params_attention p = params_of(l, a, blocks);
-  gpu_constants_attention_decode c = {.t_q = (uint32_t)a->q_type,
-                                      .t_k = (uint32_t)a->k_type,
-                                      .t_v = (uint32_t)a->v_type,
-                                      .rows = rows,
-                                      .lanes = t.lanes,
-                                      .k_vecs = t.k_vecs,
-                                      .v_vecs = t.v_vecs,
-                                      .unroll = t.unroll,
-                                      .causal = a->causal,
-                                      .has_mask = gpu_has_in(l, MASK),
-                                      .has_bias = gpu_has_in(l, BIAS),
-                                      .has_cap = a->softcap > 0,
-                                      .has_len = gpu_has_in(l, LEN),
-                                      .extra = gpu_has_in(l, OFFSET),
-                                      .red = t.red,
-                                      .query = t.query,
-                                      .joined = t.joined,
-                                      .careful = (a->causal && a->n_q > 1) || gpu_has_in(l, BIAS),
-                                      .in_regs = t.in_regs,
-                                      .whole = whole};
-  gpu_launch launch = {.kernel = &gpu_kernel_attention_decode,
-                       GPU_CONSTANTS(attention_decode, c),
-                       GPU_PARAMS(attention, p), /* the same for all kernels of attention */
-                       .groups = row_tiles * a->splits,
-                       .group_size = t.group_size,
-                       .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, MASK), gpu_in(l, BIAS),
-                                   gpu_in(l, LEN), gpu_in(l, OFFSET), parts}};
-  gpu_emit(l, &launch);
-  if (!whole) combine(l, a, parts);
-  return true;
+  if (partial) gpu_attention_combine(l, a, y);
 }
 
 /* ---- matrix units ---- */
@@ -360,14 +250,14 @@ typedef struct results {
   gpu_window parts, y, stats;
 } results;
 
-static results results_of(gpu_lowering *l, const attention *a) {
+static results results_of(gpu_lowering *l, const gpu_attention *a) {
   results r = {.partial = a->splits > 1 || (gpu_has_in(l, SINKS) && gpu_has_in(l, OFFSET))};
   r.extra = gpu_has_in(l, OFFSET) ? 1 : gpu_has_in(l, SINKS) && !r.partial ? 2 : 0;
   if (!r.partial) {
     r.y = gpu_out(l);
     return r;
   }
-  r.parts = parts_window(l, a);
+  r.parts = gpu_attention_parts(l, a);
   uint64_t at = (uint64_t)parts_stats(a) * 4;
   r.y = gpu_part(r.parts, 0, at);
   r.stats = gpu_part(r.parts, at, r.parts.bytes - at);
@@ -379,16 +269,16 @@ static results results_of(gpu_lowering *l, const attention *a) {
  * numbers the error is 2.7e-5 and 2.3e-4. */
 static bool splits_weights(const gpu_lowering *l) { return l->caps->choices.attention.weights != 1; }
 
-static uint64_t matrix_cost(const attention *a) { return (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 64; }
+static uint64_t matrix_cost(const gpu_attention *a) { return (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 64; }
 
 /* q may be f32 with k and v of f16, as in a language model's prefill: it becomes two f16, which keeps 22 bits, or one
  * with RLX_SWITCH_FAST_F16. Not with `exact`: an infinite element of k times a residue of 0 is NaN. */
-static bool matrices_take_types(const gpu_lowering *l, const attention *a) {
+static bool matrices_take_types(const gpu_lowering *l, const gpu_attention *a) {
   if (a->k_type != a->v_type || (a->k_type != RLX_F16 && a->k_type != RLX_BF16)) return false;
   return a->q_type == a->k_type || (a->q_type == RLX_F32 && a->k_type == RLX_F16 && !gpu_is_exact(l));
 }
 
-static bool lower_coop(gpu_lowering *l, attention *a) {
+static bool lower_coop(gpu_lowering *l, gpu_attention *a) {
   const gpu_attention_choice *force = &l->caps->choices.attention;
   const bool bf16 = a->k_type == RLX_BF16, has_units = bf16 ? l->caps->has_coopmat_bf16 : l->caps->has_coopmat;
   const bool q_f32 = a->q_type == RLX_F32, one_f16 = q_f32 && (l->switches & RLX_SWITCH_FAST_F16);
@@ -402,10 +292,10 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
   if (!coop_fits(l->caps, wide, subs)) subs = 4;
   if (!coop_fits(l->caps, wide, subs)) return false;
   uint32_t blocks = gpu_ceil_div(a->rows, 16 * subs), row_tiles = a->n_kv * a->n_batch * blocks;
-  a->splits = splits_of(l->caps, a, row_tiles, COOP_MAX_SUBS / subs, 512);
+  a->splits = gpu_attention_splits(l->caps, a, row_tiles, COOP_MAX_SUBS / subs, 512);
   if (force->splits && force->splits <= MAX_SPLITS) a->splits = force->splits;
   results r = results_of(l, a);
-  gpu_params_attention p = params_of(l, a, blocks);
+  gpu_params_attention p = gpu_attention_params(a, blocks);
   gpu_constants_attention_coop128 c = {.subs = subs,
                                        .causal = a->causal,
                                        .has_cap = a->softcap > 0,
@@ -425,7 +315,7 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
                             .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, LEN),
                                         gpu_in(l, r.extra == 2 ? SINKS : OFFSET), r.y, r.stats},
                             .cost = matrix_cost(a)});
-  if (r.partial) combine(l, a, r.parts);
+  if (r.partial) gpu_attention_combine(l, a, r.parts);
   return true;
 }
 
@@ -433,7 +323,7 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
 
 enum { WIDE_ROWS = 128, WIDE_GROUP = 384 };
 
-static bool lower_wide(gpu_lowering *l, attention *a) {
+static bool lower_wide(gpu_lowering *l, gpu_attention *a) {
   const gpu_attention_choice *force = &l->caps->choices.attention;
   const uint32_t wide = a->d <= 64 && a->dv <= 64 ? 64 : 128;
   if (!l->caps->has_wgmma || force->no_coop || force->subs || !matrices_take_types(l, a) || !a->by_16_bytes)
@@ -444,9 +334,9 @@ static bool lower_wide(gpu_lowering *l, attention *a) {
   const uint32_t tile_bytes = 128 * wide * 2, bytes = (q_f32 && !fast ? 6 : 5) * tile_bytes + 1024;
   if (bytes > l->caps->max_dynamic || l->caps->max_group < WIDE_GROUP) return false;
   uint32_t blocks = gpu_ceil_div(a->rows, WIDE_ROWS), row_tiles = a->n_kv * a->n_batch * blocks;
-  a->splits = splits_of(l->caps, a, row_tiles, 1, 512);
+  a->splits = gpu_attention_splits(l->caps, a, row_tiles, 1, 512);
   results r = results_of(l, a);
-  gpu_params_attention p = params_of(l, a, blocks);
+  gpu_params_attention p = gpu_attention_params(a, blocks);
   gpu_constants_attention_wide128 c = {.q_f32 = q_f32,
                                        .causal = a->causal,
                                        .has_cap = a->softcap > 0,
@@ -466,17 +356,17 @@ static bool lower_wide(gpu_lowering *l, attention *a) {
                             .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, LEN),
                                         gpu_in(l, r.extra == 2 ? SINKS : OFFSET), r.y, r.stats},
                             .cost = matrix_cost(a)});
-  if (r.partial) combine(l, a, r.parts);
+  if (r.partial) gpu_attention_combine(l, a, r.parts);
   return true;
 }
 
 void gpu_lower_attention(gpu_lowering *l) {
   const rlx_dims *out = &gpu_out_type(l)->shape;
   if (rlx_dims_count(out) == 0) return;
-  attention a = read_sizes(l);
+  gpu_attention a = read_sizes(l);
   if (a.n_q >= 1u << 30 || a.n_keys >= 1u << 30) {
     gpu_refuse(l, "2^30 or more queries or keys");
     return;
   }
-  if (!lower_decode(l, &a) && !lower_wide(l, &a) && !lower_coop(l, &a)) lower_tiles(l, &a);
+  if (!gpu_attention_decode(l, &a) && !lower_wide(l, &a) && !lower_coop(l, &a)) lower_tiles(l, &a);
 }

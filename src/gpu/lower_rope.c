@@ -1,13 +1,14 @@
 /* Lowers rotary position embeddings: rope, axial_rope_2d, and updates that rotate their rows.
  *
- * Frequencies become fixed-point fractions of a revolution in a table (kernels/rope.kh explains why). axial_rope_2d is
- * rope on twice as many heads of half the size, with positions from a grid. */
+ * Frequencies become fixed-point fractions of a revolution in a table (kernels/angles.kh explains why). axial_rope_2d
+ * is rope on twice as many heads of half the size, with positions from a grid. */
 #include <math.h>
 
 #include "base/mem.h"
 #include "base/status.h"
 #include "gpu/lines.h"
 #include "gpu/move.h"
+#include "gpu/rope.h"
 #include "ir/definitions.h"
 
 enum { X, POSITIONS, OFFSET, FACTORS, COSINES, SINES, GAMMA }; /* inputs of rope */
@@ -36,15 +37,14 @@ static rope read_heads(const gpu_lowering *l, uint32_t input, int32_t layout, in
                 .index_type = RLX_I32};
 }
 
-/* Per pair: revolutions per position, as the integer part and 64 fraction bits. */
-static gpu_window angle_table(gpu_lowering *l, const rope *r) {
-  uint32_t pairs = r->n_rot / 2, *words = rlx_mem_alloc(3 * sizeof *words * (size_t)pairs);
+gpu_window gpu_rope_turns(gpu_lowering *l, uint32_t pairs, double theta) {
+  uint32_t *words = rlx_mem_alloc(3 * sizeof *words * (size_t)pairs);
   if (!words) {
     l->status = RLX_FAIL(RLX_NO_MEMORY, "frequencies of %u pairs", (unsigned)pairs);
     return (gpu_window){GPU_NONE, 0, 0, 0};
   }
   for (uint32_t i = 0; i < pairs; i++) {
-    double revolutions = rlx_rope_frequency(r->theta, i, pairs) / (2 * 3.14159265358979323846);
+    double revolutions = rlx_rope_frequency(theta, i, pairs) / (2 * 3.14159265358979323846);
     double whole = floor(revolutions), rest = (revolutions - whole) * 4294967296.0, high = floor(rest);
     words[3 * i] = (uint32_t)(int64_t)fmod(whole, 4294967296.0);
     words[3 * i + 1] = (uint32_t)high;
@@ -63,7 +63,7 @@ static bool is_in_16_bytes(const rope *r) {
 static void emit(gpu_lowering *l, const rope *r) {
   uint32_t rows = r->batches * r->heads * r->tokens, per_word = gpu_elements_per_word(r->type);
   gpu_window table = {GPU_NONE, 0, 0, 0};
-  if (r->angles < 2) table = angle_table(l, r);
+  if (r->angles < 2) table = gpu_rope_turns(l, r->n_rot / 2, r->theta);
   gpu_params_rope p = {.n = rows * r->d,
                        .d = r->d,
                        .n_rot = r->n_rot,
@@ -118,7 +118,7 @@ static bool fits_rotate_rows(const rope *r, const rotated_rows *t) {
 static void emit_rotate_rows(gpu_lowering *l, const rope *r, const rotated_rows *t) {
   uint32_t units = units_of(r), lanes = gpu_power_of_two(units < MAX_LANES ? units : MAX_LANES), group = 128;
   gpu_window table = {GPU_NONE, 0, 0, 0};
-  if (r->angles < 2) table = angle_table(l, r);
+  if (r->angles < 2) table = gpu_rope_turns(l, r->n_rot / 2, r->theta);
   gpu_params_rotate_rows p = {.n = r->batches * r->heads * r->tokens,
                               .d = r->d,
                               .n_rot = r->n_rot,

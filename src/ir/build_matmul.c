@@ -152,6 +152,15 @@ rlx_node rlx_op_fused_rope_update(rlx_graph *g, rlx_node state, rlx_node rows, r
               .n_rot = d->n_rot, .theta = d->theta != 0 ? d->theta : 10000.0, .norm = norm, .eps = eps);
 }
 
+rlx_node rlx_op_fused_rope_attention(rlx_graph *g, rlx_node rows, rlx_node k, rlx_node v, rlx_node at,
+                                     const rlx_op_fused_rope_attention_desc *desc) {
+  const rlx_op_fused_rope_attention_desc *d = DESC(rlx_op_fused_rope_attention_desc);
+  if (!d) return RLX_NONE;
+  return NODE(fused_rope_attention, (rows, k, v, at, d->factors, d->gamma_q, d->gamma_k), .style = (int32_t)d->style,
+              .n_rot = d->n_rot, .theta = d->theta != 0 ? d->theta : 10000.0, .norm = d->norm, .eps = d->eps,
+              .scale = d->scale, .softcap = d->softcap, .window = d->window);
+}
+
 rlx_node rlx_op_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
                                       const rlx_op_fused_attention_block_desc *desc) {
   const rlx_op_fused_attention_block_desc *d = DESC(rlx_op_fused_attention_block_desc);

@@ -46,12 +46,17 @@ static rlx_status expect_bias(const rlx_infer *c, uint32_t i, rlx_dims scores) {
                   rlx_infer_input_name(c, i), RLX_DIMS_TEXT(*bias), RLX_DIMS_TEXT(scores));
 }
 
+static rlx_status check_scores(double scale, double softcap, int64_t window) {
+  if (!isfinite(scale)) return RLX_FAIL(RLX_INVALID, "scale %g must be finite", scale);
+  if (!isfinite(softcap) || softcap < 0)
+    return RLX_FAIL(RLX_INVALID, "softcap %g must be finite and not negative", softcap);
+  if (window < 0) return RLX_FAIL(RLX_INVALID, "window %lld is negative", (long long)window);
+  return RLX_OK;
+}
+
 rlx_status rlx_shape_attention(rlx_infer *c) {
   const rlx_attrs_attention *attrs = c->attrs;
-  if (!isfinite(attrs->scale)) return RLX_FAIL(RLX_INVALID, "scale %g must be finite", attrs->scale);
-  if (!isfinite(attrs->softcap) || attrs->softcap < 0)
-    return RLX_FAIL(RLX_INVALID, "softcap %g must be finite and not negative", attrs->softcap);
-  if (attrs->window < 0) return RLX_FAIL(RLX_INVALID, "window %lld is negative", (long long)attrs->window);
+  RLX_TRY(check_scores(attrs->scale, attrs->softcap, attrs->window));
   if (attrs->window > 0 && !attrs->causal)
     return RLX_FAIL(RLX_INVALID, "window %lld needs causal", (long long)attrs->window);
   head_dims q, k, v;
@@ -167,6 +172,39 @@ rlx_status rlx_shape_axial_rope_2d(rlx_infer *c) {
 }
 
 /* ---- fused forms ---- */
+
+rlx_status rlx_shape_rope_attention(rlx_infer *c) {
+  enum { ROWS, K, V, AT, FACTORS, GAMMA_Q, GAMMA_K };
+  const rlx_attrs_fused_rope_attention *a = c->attrs;
+  head_dims rows, k;
+  int64_t pairs, batch, size, one;
+  RLX_TRY(check_scores(a->scale, a->softcap, a->window));
+  RLX_TRY(read_heads(c, ROWS, RLX_LAYOUT_BSHD, &rows));
+  RLX_TRY(read_heads(c, K, RLX_LAYOUT_BSHD, &k));
+  RLX_TRY(rlx_expect_shape(c, V, *rlx_infer_shape(c, K)));
+  if (!rlx_dim_unify(rows.places, 1, &one) || !rlx_dim_unify(rows.batch, k.batch, &batch) ||
+      !rlx_dim_unify(rows.size, k.size, &size))
+    return RLX_FAIL(RLX_INVALID, "rows are %s, not one position for each batch row of k %s",
+                    RLX_DIMS_TEXT(*rlx_infer_shape(c, ROWS)), RLX_DIMS_TEXT(*rlx_infer_shape(c, K)));
+  RLX_TRY(expect_at_most_head_size(c, ROWS, size, 1));
+  int64_t heads = RLX_DIM_UNKNOWN;
+  if (!rlx_dim_is_open(rows.heads) && !rlx_dim_is_open(k.heads)) {
+    heads = rows.heads / 2 < k.heads ? 0 : rows.heads - 2 * k.heads;
+    if (heads < 1 || k.heads < 1)
+      return RLX_FAIL(RLX_INVALID, "rows of %lld heads leave none for q beside k and v of %lld", (long long)rows.heads,
+                      (long long)k.heads);
+    RLX_TRY(expect_grouped(heads, k.heads));
+  }
+  RLX_TRY(rlx_expect_scalar_or_vector(c, AT, batch));
+  RLX_TRY(rotated_pairs(c, ROWS, size, a->n_rot, a->theta, &pairs));
+  if (rlx_infer_in(c, FACTORS)) RLX_TRY(rlx_expect_shape(c, FACTORS, RLX_DIMS(pairs)));
+  if (!a->norm && (rlx_infer_in(c, GAMMA_Q) || rlx_infer_in(c, GAMMA_K)))
+    return RLX_FAIL(RLX_INVALID, "takes gamma only with norm");
+  RLX_TRY(rlx_expect_row_norm(c, GAMMA_Q, size));
+  RLX_TRY(rlx_expect_row_norm(c, GAMMA_K, size));
+  c->out.shape = RLX_DIMS(batch, 1, heads, size);
+  return RLX_OK;
+}
 
 rlx_status rlx_shape_residual_norm(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0);

@@ -22,6 +22,7 @@ static const struct {
   {RLX_OP_matmul, rlx_fuse_attention_block},
   {RLX_OP_transpose, rlx_fuse_attention_bshd},
   {RLX_OP_matmul, rlx_fuse_attention},
+  {RLX_OP_attention, rlx_fuse_rope_attention},
   {RLX_OP_mul, rlx_fuse_norm_gate_up},
   {RLX_OP_mul, rlx_fuse_gate_up},
   {RLX_OP_mul, rlx_fuse_swiglu},

@@ -78,9 +78,13 @@ bool rlx_fuse_residual_norm(rlx_fuse *f, rlx_node root, rlx_match *m);
 
 bool rlx_fuse_norm_rope(rlx_fuse *f, rlx_node root, rlx_match *m); /* fuse_rope.c */
 bool rlx_fuse_rope_update(rlx_fuse *f, rlx_node root, rlx_match *m);
+bool rlx_fuse_rope_attention(rlx_fuse *f, rlx_node root, rlx_match *m); /* fuse_step.c */
 /* The norm that computes `id`, if an op can absorb it: an rms_norm over the last axis with only a gamma. It may have
  * other readers: computing it again costs almost nothing, and if all its readers absorb it, it is removed. */
 const rlx_node_rec *rlx_fuse_norm_before(const rlx_fuse *f, rlx_node id);
+
+/* Whether a node is a slice of [B, S, H, D] that selects some heads, from *first on. */
+bool rlx_fuse_cuts_heads(const rlx_fuse *f, const rlx_node_rec *n, int64_t *first);
 
 /* Groups the remaining element-wise nodes (fuse_region.c). */
 rlx_status rlx_fuse_regions(rlx_fuse *f);

@@ -29,13 +29,14 @@ bool rlx_fuse_norm_rope(rlx_fuse *f, rlx_node root, rlx_match *m) {
   return true;
 }
 
-/* Whether a slice selects some heads of [B, S, H, D]. */
-static bool cuts_heads(const rlx_fuse *f, const rlx_node_rec *slice) {
-  const rlx_dims *shape = rlx_fuse_shape(f, slice->in[0]);
+bool rlx_fuse_cuts_heads(const rlx_fuse *f, const rlx_node_rec *n, int64_t *first) {
+  if (n->op != RLX_OP_slice) return false;
+  const rlx_dims *shape = rlx_fuse_shape(f, n->in[0]);
   rlx_slice_axis axis[RLX_MAX_RANK];
-  if (shape->n != 4 || rlx_slice_resolve(RLX_ATTRS(slice, slice), shape, axis) != RLX_OK) return false;
+  if (shape->n != 4 || rlx_slice_resolve(RLX_ATTRS(slice, n), shape, axis) != RLX_OK) return false;
   for (int i = 0; i < shape->n; i++)
     if (axis[i].step != 1 || (i != 2 && axis[i].count != shape->v[i])) return false;
+  *first = axis[2].start;
   return true;
 }
 
@@ -44,7 +45,8 @@ static bool cuts_heads(const rlx_fuse *f, const rlx_node_rec *slice) {
 bool rlx_fuse_rope_update(rlx_fuse *f, rlx_node root, rlx_match *m) {
   const rlx_node_rec *update = rlx_fuse_at(f, root), *rope = rlx_fuse_at(f, update->in[ROWS]);
   rlx_node sliced = RLX_NONE;
-  if (rope->op == RLX_OP_slice && cuts_heads(f, rope)) {
+  int64_t first;
+  if (rlx_fuse_cuts_heads(f, rope, &first)) {
     sliced = update->in[ROWS];
     rope = rlx_fuse_at(f, rope->in[0]);
   }

@@ -174,6 +174,42 @@ rlx_node rlx_rewrite_fused_rope_update(rlx_rewrite *r) {
   return rlx_op_update(g, r->in[0], as_type(r, rows, dtype_of(r, r->in[1])), r->in[2], 1);
 }
 
+/* A state with a row replaced: the row where the position is `at`, [B or 1, 1, 1, 1]. */
+static rlx_node with_row(const rlx_rewrite *r, rlx_node state, rlx_node row, rlx_node at) {
+  rlx_graph *g = r->to;
+  rlx_node here = rlx_op_eq(g, coordinates(r, 0.0, shape_of(r, state).v[1], 1, 4, RLX_I32), at);
+  return rlx_op_where(g, here, as_type(r, row, dtype_of(r, state)), state);
+}
+
+/* A norm and rope of q and k, and attention over states that have the new rows. The updates that write these rows are
+ * nodes of their own, so the states here are copies. */
+rlx_node rlx_rewrite_fused_rope_attention(rlx_rewrite *r) {
+  enum { ROWS, K, V, AT, FACTORS, GAMMA_Q, GAMMA_K };
+  const rlx_attrs_fused_rope_attention *a = RLX_ATTRS(fused_rope_attention, r->node);
+  rlx_graph *g = r->to;
+  if (is_empty(r)) return nothing(r);
+  const int64_t n_q = r->type->shape.v[2], n_kv = shape_of(r, r->in[K]).v[2];
+  const rlx_dims each = shape_of(r, r->in[AT]);
+  const int64_t n_at = each.n ? each.v[0] : 1;
+  rlx_node at = rlx_op_reshape(g, r->in[AT], RLX_DIMS(n_at, 1, 1, 1)), head[2];
+  for (int i = 0; i < 2; i++) {
+    head[i] = widen(r, rlx_op_narrow(g, r->in[ROWS], 2, i ? n_q : 0, i ? n_kv : n_q));
+    if (a->norm) head[i] = rlx_op_rms_norm(g, head[i], wide_input(r, i ? GAMMA_K : GAMMA_Q), RLX_NONE, -1, a->eps);
+    head[i] = rlx_op_rope(
+      g, head[i],
+      &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = (rlx_rope_style)a->style,
+                          .positions = rlx_op_reshape(g, r->in[AT], n_at > 1 ? RLX_DIMS(n_at, 1) : RLX_DIMS(1)),
+                          .factors = input_of(r, FACTORS), .n_rot = a->n_rot, .theta = a->theta});
+  }
+  rlx_node k = with_row(r, r->in[K], head[1], at);
+  rlx_node v = with_row(r, r->in[V], rlx_op_narrow(g, r->in[ROWS], 2, n_q + n_kv, n_kv), at);
+  return as_result(
+    r, rlx_op_attention(g, head[0], k, v,
+                        &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .causal = true, .window = a->window,
+                                                 .kv_len = rlx_op_add(g, r->in[AT], rlx_op_scalar(g, RLX_I32, 1)),
+                                                 .kv_offset = r->in[AT], .scale = a->scale, .softcap = a->softcap}));
+}
+
 /* ---- axial_rope_2d ---- */
 
 /* Half `side` of every head, rotated. */

@@ -224,6 +224,40 @@ static void any_rotated_update(uint64_t *seed, gpu_check_line *l) {
                   GPU_CHECK_PICK(seed, "%p", "_"), GPU_CHECK_PICK(seed, "%f", "_"), norm[0] == 't' ? "%g" : "_",
                   GPU_CHECK_PICK(seed, "neox", "gptj"), norm);
 }
+/* A decode step: the first position, the last one and others, groups of heads, windows, long states. */
+static void any_step(uint64_t *seed, gpu_check_line *l) {
+  int kv = gpu_check_int(seed, 1, 3), group = gpu_check_int(seed, 1, 9), batch = gpu_check_int(seed, 1, 3);
+  int d = 8 * gpu_check_int(seed, 1, 20), room = gpu_check_int(seed, 1, gpu_check_int(seed, 0, 3) ? 60 : 700);
+  bool each = gpu_check_int(seed, 0, 1), norm = gpu_check_int(seed, 0, 1), gptj = gpu_check_int(seed, 0, 1);
+  int n_rot = gpu_check_int(seed, 0, 1) ? 0 : 8 * gpu_check_int(seed, 1, d / 8), rotated = n_rot ? n_rot : d;
+  char count[16] = "";
+  if (each) snprintf(count, sizeof count, "%d", batch);
+  const char *k = GPU_CHECK_PICK(seed, "f32", "f16", "bf16"), *v = gpu_check_int(seed, 0, 3) ? k : "f32";
+  gpu_check_print(
+    &l->inputs,
+    "rows: f32[%d,1,%d,%d] range(%s); k: %s[%d,%d,%d,%d]; v: %s[%d,%d,%d,%d]; at: i32[%s] values(%d,%d,%d); "
+    "f: f32[%d] range(0.5,4); gq: f32[%d]; gk: f32[%d]",
+    batch, kv * (group + 2), d, norm && v[1] == '3' ? GPU_CHECK_PICK(seed, "-1,1", "1e18,2e19") : "-1,1", k, batch,
+    room, kv, d, v, batch, room, kv, d, count, gpu_check_int(seed, 0, 3) ? room - 1 : 0,
+    gpu_check_int(seed, 0, room - 1), gpu_check_int(seed, 0, room - 1), rotated / 2, d, d);
+  gpu_check_print(&l->expr,
+                  "fused_rope_attention(%%rows, %%k, %%v, %%at, %s, %s, %s) {style=%s, n_rot=%d, norm=%s, eps=1e-6, "
+                  "window=%d, softcap=%s}",
+                  !norm && gpu_check_int(seed, 0, 1) ? "%f" : "_", norm ? "%gq" : "_",
+                  norm && gpu_check_int(seed, 0, 3) ? "%gk" : "_", gptj ? "gptj" : "neox", n_rot,
+                  norm ? "true" : "false", gpu_check_int(seed, 0, 2) ? 0 : gpu_check_int(seed, 1, 70),
+                  gpu_check_int(seed, 0, 2) ? "0.0" : "1.5");
+}
+TEST(steps_random) { CHECK(gpu_check_random(RLX_OP_fused_rope_attention, TEST_IS_SANITIZED ? 10 : 20, any_step)); }
+
+/* What a state holds from the new position on is not read. */
+TEST(steps_do_not_read_what_is_not_written) {
+  CHECK(gpu_check_text(RLX_OP_fused_rope_attention,
+                       "rows: f32[1,1,4,16]; k: f16[1,3,1,16] values(nan); v: f32[1,3,1,16] values(nan); "
+                       "at: i32[] values(0)",
+                       "fused_rope_attention(%rows, %k, %v, %at)"));
+}
+
 TEST(normed_and_rotated_random) {
   CHECK(gpu_check_random(RLX_OP_fused_norm_rope, TEST_IS_SANITIZED ? 12 : 24, any_normed_rope));
   CHECK(gpu_check_random(RLX_OP_fused_rope_update, TEST_IS_SANITIZED ? 12 : 24, any_rotated_update));

@@ -450,6 +450,11 @@ static void build_fused(rlx_graph *g, const leaves *l) {
   BUILDS(rlx_op_fused_rope_update(g, past, l->q, at, &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = RLX_ROPE_GPTJ},
                                   true, RLX_NONE, 1e-5),
          "fused_rope_update(past, q, at) {style=gptj, norm=true} : f16[1,9,4,8]");
+  rlx_node heads = rlx_op_input(g, "heads", RLX_F32, RLX_DIMS(1, 1, 16, 8));
+  BUILDS(rlx_op_fused_rope_attention(g, heads, past, past, at,
+                                     &(rlx_op_fused_rope_attention_desc){RLX_OP_FUSED_ROPE_ATTENTION_DESC_INIT,
+                                                                         .n_rot = 4, .window = 3, .eps = 1e-5}),
+         "fused_rope_attention(heads, past, past, at) {n_rot=4, window=3} : f32[1,1,8,8]");
   BUILDS(
     rlx_op_fused_attention_block(g, tokens, qkv, out,
                                  &(rlx_op_fused_attention_block_desc){RLX_OP_FUSED_ATTENTION_BLOCK_DESC_INIT,
@@ -647,6 +652,7 @@ TEST(enums_are_in_the_order_of_the_table) {
     E("rfft", "norm", RLX_FFT_, BACKWARD), E("rfft", "norm", RLX_FFT_, FORWARD), E("rfft", "norm", RLX_FFT_, ORTHO),
     E("irfft", "norm", RLX_FFT_, BACKWARD), E("irfft", "norm", RLX_FFT_, FORWARD), E("irfft", "norm", RLX_FFT_, ORTHO),
     E("fused_rope_update", "style", RLX_ROPE_, NEOX), E("fused_rope_update", "style", RLX_ROPE_, GPTJ),
+    E("fused_rope_attention", "style", RLX_ROPE_, NEOX), E("fused_rope_attention", "style", RLX_ROPE_, GPTJ),
     E("fused_norm_rope", "style", RLX_ROPE_, NEOX), E("fused_norm_rope", "style", RLX_ROPE_, GPTJ),
     E("fused_norm_rope", "layout", RLX_LAYOUT_, BSHD), E("fused_norm_rope", "layout", RLX_LAYOUT_, BHSD),
     E("fused_residual_norm", "kind", RLX_NORM_, RMS), E("fused_residual_norm", "kind", RLX_NORM_, LAYER),

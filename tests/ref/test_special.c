@@ -101,6 +101,7 @@ static const exception exceptions[] = {
   {"rope", "f", "denormal", SKIPPED},
   {"fused_norm_rope", "f", "denormal", SKIPPED},
   {"fused_rope_update", "f", "denormal", SKIPPED},
+  {"fused_rope_attention", "f", "denormal", SKIPPED},
   /* Whether -0 is less than a bound of 0 is not specified: devices may treat them as equal. */
   {"clamp", "", "-0", SKIPPED},
 };

@@ -267,6 +267,23 @@ def rope(attrs, ins, out):
     return y if attrs["layout"] == "bshd" else y.transpose(1, 2)
 
 
+@golden("fused_rope_attention")
+def fused_rope_attention(attrs, ins, out):
+    rows, keys, values, at, factors, gamma_q, gamma_k = inputs(ins, 7)
+    n_kv, batch = keys.shape[2], rows.shape[0]
+    at = at.reshape(-1, 1).expand(batch, 1)
+    how = {name: attrs[name] for name in ("style", "n_rot", "theta")} | {"layout": "bshd"}
+    how |= {"eps": attrs["eps"]} if attrs["norm"] else {}
+    q, k, v = rows.split([rows.shape[2] - 2 * n_kv, n_kv, n_kv], dim=2)
+    q = rope(how, [q, at, None, factors, None, None, gamma_q], out)
+    k = rope(how, [k, at, None, factors, None, None, gamma_k], out)
+    keys, values = keys.clone(), values.clone()
+    for b in range(batch):
+        keys[b, at[b, 0]], values[b, at[b, 0]] = k[b, 0].to(keys.dtype), v[b, 0].to(values.dtype)
+    how = {name: attrs[name] for name in ("scale", "softcap", "window")} | {"layout": "bshd", "causal": True}
+    return attention(how, [q, keys, values, None, None, None, at[:, 0] + 1, at[:, 0]], out)
+
+
 @golden("axial_rope_2d")
 def axial_rope_2d(attrs, ins, out):
     x = ins[0].double() if attrs["layout"] == "bshd" else ins[0].double().transpose(1, 2)

@@ -7,6 +7,7 @@ extern const emu_kernel emu_kernel_attention;
 extern const emu_kernel emu_kernel_attention4;
 extern const emu_kernel emu_kernel_attention_combine;
 extern const emu_kernel emu_kernel_attention_decode;
+extern const emu_kernel emu_kernel_attention_decode_rope;
 extern const emu_kernel emu_kernel_causal_conv;
 extern const emu_kernel emu_kernel_conv_depthwise;
 extern const emu_kernel emu_kernel_conv_direct;
@@ -86,6 +87,7 @@ const emu_kernel *const emu_kernels[] = {
   NULL,
   NULL,
   &emu_kernel_attention_decode,
+  &emu_kernel_attention_decode_rope,
   NULL,
   NULL,
   NULL,

@@ -15,6 +15,7 @@ enum {
   GPU_INDEX_attention_coop64,
   GPU_INDEX_attention_coop64_bf16,
   GPU_INDEX_attention_decode,
+  GPU_INDEX_attention_decode_rope,
   GPU_INDEX_attention_wide128,
   GPU_INDEX_attention_wide128_bf16,
   GPU_INDEX_attention_wide64,
@@ -157,6 +158,10 @@ extern const struct gpu_kernel gpu_kernel_attention_coop64_bf16;
 typedef struct gpu_params_attention_decode { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_decode;
 typedef struct gpu_constants_attention_decode { uint32_t t_q; uint32_t t_k; uint32_t t_v; uint32_t rows; uint32_t lanes; uint32_t k_vecs; uint32_t v_vecs; uint32_t unroll; uint32_t causal; uint32_t has_mask; uint32_t has_bias; uint32_t has_cap; uint32_t has_len; uint32_t extra; uint32_t red; uint32_t query; uint32_t joined; uint32_t careful; uint32_t in_regs; uint32_t whole; } gpu_constants_attention_decode;
 extern const struct gpu_kernel gpu_kernel_attention_decode;
+
+typedef struct gpu_params_attention_decode_rope { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; uint32_t n_rot; float eps; } gpu_params_attention_decode_rope;
+typedef struct gpu_constants_attention_decode_rope { uint32_t t_q; uint32_t t_k; uint32_t t_v; uint32_t rows; uint32_t lanes; uint32_t k_vecs; uint32_t v_vecs; uint32_t unroll; uint32_t causal; uint32_t has_mask; uint32_t has_bias; uint32_t has_cap; uint32_t has_len; uint32_t extra; uint32_t red; uint32_t query; uint32_t joined; uint32_t careful; uint32_t in_regs; uint32_t whole; uint32_t angles; uint32_t is_gptj; uint32_t per; uint32_t norm; uint32_t has_gamma_q; uint32_t has_gamma_k; uint32_t fresh; } gpu_constants_attention_decode_rope;
+extern const struct gpu_kernel gpu_kernel_attention_decode_rope;
 
 typedef struct gpu_params_attention_wide128 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_wide128;
 typedef struct gpu_constants_attention_wide128 { uint32_t q_f32; uint32_t causal; uint32_t has_cap; uint32_t has_len; uint32_t extra; uint32_t partial; uint32_t split; uint32_t q_split; } gpu_constants_attention_wide128;

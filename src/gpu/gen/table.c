@@ -12,6 +12,7 @@ const gpu_kernel gpu_kernel_attention_coop128_bf16 = {"attention_coop128_bf16", 
 const gpu_kernel gpu_kernel_attention_coop64 = {"attention_coop64", GPU_INDEX_attention_coop64, 7, 0x60, 9, sizeof(gpu_params_attention_coop64), 0, 0x0};
 const gpu_kernel gpu_kernel_attention_coop64_bf16 = {"attention_coop64_bf16", GPU_INDEX_attention_coop64_bf16, 7, 0x60, 9, sizeof(gpu_params_attention_coop64_bf16), 0, 0x0};
 const gpu_kernel gpu_kernel_attention_decode = {"attention_decode", GPU_INDEX_attention_decode, 8, 0x80, 20, sizeof(gpu_params_attention_decode), 1, 0x0};
+const gpu_kernel gpu_kernel_attention_decode_rope = {"attention_decode_rope", GPU_INDEX_attention_decode_rope, 8, 0x80, 27, sizeof(gpu_params_attention_decode_rope), 1, 0x78};
 const gpu_kernel gpu_kernel_attention_wide128 = {"attention_wide128", GPU_INDEX_attention_wide128, 7, 0x60, 8, sizeof(gpu_params_attention_wide128), 0, 0x0};
 const gpu_kernel gpu_kernel_attention_wide128_bf16 = {"attention_wide128_bf16", GPU_INDEX_attention_wide128_bf16, 7, 0x60, 8, sizeof(gpu_params_attention_wide128_bf16), 0, 0x0};
 const gpu_kernel gpu_kernel_attention_wide64 = {"attention_wide64", GPU_INDEX_attention_wide64, 7, 0x60, 8, sizeof(gpu_params_attention_wide64), 0, 0x0};
@@ -127,6 +128,7 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_attention_coop64,
   &gpu_kernel_attention_coop64_bf16,
   &gpu_kernel_attention_decode,
+  &gpu_kernel_attention_decode_rope,
   &gpu_kernel_attention_wide128,
   &gpu_kernel_attention_wide128_bf16,
   &gpu_kernel_attention_wide64,
