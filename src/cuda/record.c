@@ -78,18 +78,25 @@ static bool reads_early_what_changes(const recorder *r, size_t dispatch) {
   return false;
 }
 
-/* Whether the next kernel may start while the one kernel that it depends on still runs. Both wait for what is before
- * them as the first thing they do (K_ENTER), and a kernel ends only after its own wait, so what it depends on through
- * others has ended too. */
-static bool starts_early(const recorder *r, size_t dispatch) {
-  return r->p->device->overlaps && r->handles.n == 1 && r->is_kernel.v[r->order.after.v[0]] &&
-         !reads_early_what_changes(r, dispatch);
+/* Whether the next kernel may start while the last of the nodes that it depends on still runs, once the others have
+ * ended; that one is moved to the end of the handles. Both wait for what is before them as the first thing they do
+ * (K_ENTER), and a kernel ends only after its own wait, so what it depends on through others has ended too. */
+static bool starts_early(recorder *r, size_t dispatch) {
+  if (!r->p->device->overlaps || !r->handles.n) return false;
+  size_t last = 0;
+  for (size_t i = 1; i < r->handles.n; i++)
+    if (r->order.after.v[i] > r->order.after.v[last]) last = i;
+  if (!r->is_kernel.v[r->order.after.v[last]] || reads_early_what_changes(r, dispatch)) return false;
+  const CUgraphNode node = r->handles.v[last];
+  r->handles.v[last] = r->handles.v[r->handles.n - 1];
+  r->handles.v[r->handles.n - 1] = node;
+  return true;
 }
 
 static CUresult add_early_edge(recorder *r, const CUgraphNode *to) {
   const CUgraphEdgeData edge = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
                                 .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
-  return r->p->device->loader->graph_add_dependencies(r->graph, r->handles.v, to, &edge, 1);
+  return r->p->device->loader->graph_add_dependencies(r->graph, &r->handles.v[r->handles.n - 1], to, &edge, 1);
 }
 
 static rlx_status add_kernel(recorder *r, size_t i) {
@@ -110,7 +117,7 @@ static rlx_status add_kernel(recorder *r, size_t i) {
                                              .params = arguments.v};
   const bool overlaps = starts_early(r, i);
   CUgraphNode *node = &r->nodes.v[r->nodes.n];
-  CUresult s = d->f->GraphAddKernelNode(node, r->graph, r->handles.v, overlaps ? 0 : r->handles.n, &params);
+  CUresult s = d->f->GraphAddKernelNode(node, r->graph, r->handles.v, r->handles.n - (overlaps ? 1 : 0), &params);
   if (!s && overlaps) s = add_early_edge(r, node);
   if (s) return cu_fail(d, s, "kernel %s in a graph", q->kernel->name);
   r->is_kernel.v[r->nodes.n++] = true;
