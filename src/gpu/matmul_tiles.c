@@ -131,8 +131,7 @@ static uint32_t shared_bytes(const gpu_product *p, const product_tile *t) {
   return (s.a + s.b + s.rows) * 16;
 }
 
-/* Whether matrix units support this product (can_coop), and whether they are fast for it (suits_coop, which others
- * ask, too). */
+/* Whether matrix units support this product; whether they are fast for it is what gpu_product_suits_coop returns. */
 static bool can_coop(const gpu_caps *caps, const gpu_product *p) {
   bool has = p->a_type == RLX_F16 ? caps->has_coopmat : p->a_type == RLX_BF16 && caps->has_coopmat_bf16;
   return has && p->b_type == p->a_type && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0);
