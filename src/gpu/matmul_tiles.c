@@ -382,7 +382,7 @@ bool gpu_product_in_one(gpu_lowering *l, const gpu_product *gate, gpu_window up)
   product_choice one, two;
   both.up = up;
   const bool packs = gate->y_type == RLX_F32 || gate->n % 2 == 0, is_bare = gate->extra == GPU_EXTRA_NONE;
-  if (!gate->trans_b || !packs || !is_bare || !can_coop(l->caps, gate)) return false;
+  if (l->caps->choices.gate_up_apart || !gate->trans_b || !packs || !is_bare || !can_coop(l->caps, gate)) return false;
   if (!gpu_product_choose(l->caps, gate, gate->m, gpu_product_batches(gate), &two)) return false;
   if (!gpu_product_choose(l->caps, &both, gate->m, gpu_product_batches(gate), &one)) return false;
   if (!is_coop(&one.tile) || is_wide(&one.tile) || one.splits > 1 || one.time > 2 * two.time) return false;
