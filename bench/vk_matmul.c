@@ -6,9 +6,9 @@
  * few), and for the library's own choice, it times a graph of several copies of the product with separate operands (the
  * median run, divided by the copies). 1,000 of the results, including the edges, are compared with sums in double.
  * f32 times f16 is measured in the tiles of gpu_product_pair_tiles; with --fast-f16, which is that switch of the
- * compilation, in those of f16; gate and up in one dispatch and apart. --check: only small and ragged shapes. PATTERN: shapes whose name contains it.
- * Prints a line per measurement, and at the end the best tile of each shape and the library's choice, from which the
- * rates of the tables are set. */
+ * compilation, in those of f16; gate and up in one dispatch and apart. --check: only small and ragged shapes. PATTERN:
+ * shapes whose name contains it. Prints a line per measurement, and at the end the best tile of each shape and the
+ * library's choice, from which the rates of the tables are set. */
 #include <stdio.h>
 #include <string.h>
 
