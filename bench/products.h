@@ -65,6 +65,7 @@ typedef struct bench_product { /* y [m, n] of type y_type = a [m, k] times b, [n
   bool trans;
   rlx_dtype y_type;
   const bench_values *a, *b;
+  bool is_gated; /* y = relu(a b) * (a b) */
 } bench_product;
 
 /* The relative error of BENCH_SAMPLES results, the edges among them; infinite where one is not a number. */
@@ -83,6 +84,7 @@ static inline rlx_status bench_product_error(rlx_executable *e, const char *name
     for (int64_t k = 0; k < p->k; k++)
       want += (double)p->a->value[(r * p->k + k) % BENCH_PIECE] *
               (double)p->b->value[(p->trans ? c * p->k + k : k * p->n + c) % BENCH_PIECE];
+    if (p->is_gated) want *= fmax(want, 0);
     double found = (double)bench_float(p->y_type, y.data, r * p->n + c);
     off += (found - want) * (found - want), size += want * want;
   }

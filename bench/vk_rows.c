@@ -92,7 +92,7 @@ static rlx_status measure(rlx_session *session, const shape *sh, bool check, dou
   }
   if (!s) s = bench_device_time(e, check ? 0 : 0.25, seconds);
   *seconds /= products;
-  bench_product p = {sh->m, sh->n, sh->k, true, sh->x, &of_x, &of_w};
+  bench_product p = {sh->m, sh->n, sh->k, true, sh->x, &of_x, &of_w, false};
   if (!s) s = bench_product_error(e, name[2], &p, error);
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);

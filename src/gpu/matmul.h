@@ -32,7 +32,7 @@ typedef struct gpu_product {
   gpu_window gamma; /* if set: the left side is rms_norm(a) gamma; gpu_product_norm has checked the conditions */
   float eps;
   /* For f32 as f16 on matrix units (matmul_f16.c), without batch axes. `residues`, if not 0: the elements from a to a
-   * second matrix, whose product with b is added. `scales`, if set: f32, by which the rows of the sums are multiplied. */
+   * second matrix, whose product with b is added. `scales`, if set: f32, by which rows of the sums are multiplied. */
   uint32_t residues;
   gpu_window scales;
   gpu_window up; /* if set: a second b, [n, k], and the result is act(a b) * (a up); gpu_product_in_one decides */

@@ -3,9 +3,9 @@
  *
  * Each row of a is scaled by a power of two into the range of f16 and split into two f16 rows: the rounded elements and
  * the rounding residues (kernels/quant_f16.k). That keeps 22 bits of each element, and products of f16 are exact in
- * f32. A tile of matmul_coop has both rows and adds their products to the same sums, so b is read once, and its epilogue
- * (or the second pass of split-K) divides by the scale. This takes twice the products of plain f16, at about eight times
- * the rate of f32. With RLX_SWITCH_FAST_F16 there is only the first row.
+ * f32. A tile of matmul_coop has both rows and adds their products to the same sums, so b is read once, and its
+ * epilogue (or the second pass of split-K) divides by the scale. This takes twice the products of plain f16, at about
+ * eight times the rate of f32. With RLX_SWITCH_FAST_F16 there is only the first row.
  *
  * A library, and products of warp groups, have no such tile. There the two rows are a batch of two products with the
  * same b, or 2 m rows of one, and the second pass adds them.

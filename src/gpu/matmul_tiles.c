@@ -131,8 +131,7 @@ static uint32_t shared_bytes(const gpu_product *p, const product_tile *t) {
   return (s.a + s.b + s.rows) * 16;
 }
 
-/* Whether matrix units support this product (can_coop), and whether they are fast for it (suits_coop, which others
- * ask, too). */
+/* Whether matrix units support this product; whether they are fast for it is what gpu_product_suits_coop returns. */
 static bool can_coop(const gpu_caps *caps, const gpu_product *p) {
   bool has = p->a_type == RLX_F16 ? caps->has_coopmat : p->a_type == RLX_BF16 && caps->has_coopmat_bf16;
   return has && p->b_type == p->a_type && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0);
@@ -383,7 +382,7 @@ bool gpu_product_in_one(gpu_lowering *l, const gpu_product *gate, gpu_window up)
   product_choice one, two;
   both.up = up;
   const bool packs = gate->y_type == RLX_F32 || gate->n % 2 == 0, is_bare = gate->extra == GPU_EXTRA_NONE;
-  if (!gate->trans_b || !packs || !is_bare || !can_coop(l->caps, gate)) return false;
+  if (l->caps->choices.gate_up_apart || !gate->trans_b || !packs || !is_bare || !can_coop(l->caps, gate)) return false;
   if (!gpu_product_choose(l->caps, gate, gate->m, gpu_product_batches(gate), &two)) return false;
   if (!gpu_product_choose(l->caps, &both, gate->m, gpu_product_batches(gate), &one)) return false;
   if (!is_coop(&one.tile) || is_wide(&one.tile) || one.splits > 1 || one.time > 2 * two.time) return false;

@@ -40,6 +40,7 @@ typedef struct gpu_attention_choice {
 typedef struct gpu_choices {
   const struct product_tile *tile; /* for all products that the device can run with it, skinny ones included; or NULL */
   uint32_t tile_splits;            /* splits of k, with `tile` */
+  bool gate_up_apart;              /* tiles: gate and up as two products, never one dispatch */
   const product_narrow *narrow;    /* or NULL */
   gpu_attention_choice attention;
   uint64_t library_min_products; /* multiply-adds from which a product is the library's (library.h); 0: as tuned */

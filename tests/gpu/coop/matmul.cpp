@@ -151,8 +151,8 @@ int main(int argc, char **argv) {
     n_failed++;
     printf("FAIL case %d of seed %u: elements lie by %u, tile %u x %u, step %u, %u stages, ahead %u, transposed %u, type %u, "
            "extra %u, even %u, %u x %u x %u, %u parts, %u batches, pair %u, scaled %u, dual %u\n",
-           i, seed, element_layout, BM, BN, BK, STAGES, AHEAD, TRANS, TY, EXTRA, EVEN, p.m, p.n, p.k, c.splits, c.batches, PAIR,
-           SCALED, DUAL);
+           i, seed, element_layout, BM, BN, BK, STAGES, AHEAD, TRANS, TY, EXTRA, EVEN, p.m, p.n, p.k, c.splits, c.batches,
+           PAIR, SCALED, DUAL);
   }
   printf("%d passed, %d failed, 0 skipped\n", n - n_failed, n_failed);
   return n_failed > 0;
