@@ -133,6 +133,7 @@ bool gpu_attention_decode(gpu_lowering *l, gpu_attention *a) {
   uint32_t per_unit = rows <= 2   ? tuned->attention_groups_2_rows
                       : rows <= 4 ? tuned->attention_groups_4_rows
                                   : tuned->attention_groups_8_rows;
+  if (a->rotation) per_unit = smaller(per_unit, tuned->attention_groups_rotating);
   if (l->caps->choices.attention.groups_per_unit) per_unit = l->caps->choices.attention.groups_per_unit;
   if (!whole) a->splits = gpu_attention_splits(l->caps, a, row_tiles, per_unit, tuned->attention_decode_min_keys);
   decode_launch d = {.parts = whole ? gpu_out(l) : gpu_attention_parts(l, a),
@@ -200,7 +201,7 @@ void gpu_lower_rope_attention(gpu_lowering *l) {
   if (gpu_count(gpu_out_type(l)) == 0) return;
   gpu_attention a = read_step(l);
   const uint32_t n_rot = attrs->n_rot ? (uint32_t)attrs->n_rot : a.d, pair = attrs->style == RLX_ROPE_GPTJ ? 4 : 8;
-  if (a.n_keys >= 1u << 30) gpu_refuse(l, "2^30 or more keys");
+  if (a.n_keys > gpu_tuned(l->caps)->attention_rotating_keys) gpu_refuse(l, "so many keys that they take the time");
   if (a.q_type != RLX_F32 || n_rot % pair || (attrs->norm && attrs->eps < 1e-30))
     gpu_refuse(l, "a norm and rope of heads that are not f32 in whole vectors");
   if (gpu_has_in(l, FACTORS) && attrs->norm) gpu_refuse(l, "factors and a norm: they would need nine windows");

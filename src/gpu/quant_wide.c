@@ -100,9 +100,10 @@ static bool choose(const gpu_lowering *l, const gpu_product *p, shape *out) {
 bool gpu_product_is_wide_blocks(const gpu_lowering *l, const gpu_product *p) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   const gpu_choices *chosen = &l->caps->choices;
+  const uint32_t min_rows = p->b_type == RLX_Q8_0 ? tuned->wide_byte_min_rows : tuned->wide_block_min_rows;
   shape s;
   if (!l->caps->has_wgmma || gpu_is_exact(l) || chosen->tile || chosen->narrow) return false;
-  return p->a_type == RLX_F32 && p->trans_b && p->n_axes == 0 && p->m >= tuned->wide_block_min_rows &&
+  return p->a_type == RLX_F32 && p->trans_b && p->n_axes == 0 && p->m >= min_rows &&
          p->m <= tuned->wide_block_max_rows && (uint64_t)p->n * p->k >= tuned->block_round_from && choose(l, p, &s);
 }
 

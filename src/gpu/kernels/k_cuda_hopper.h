@@ -45,13 +45,6 @@ K_DEVICE void k_copy_async(u32 to, const void *from, bool there) {
 #define K_COPY4(to, w, i, there) k_copy_async(to, &(w)[(there) ? (i) : 0u], there)
 K_DEVICE void k_copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> K_DEVICE void k_copies_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
-/* Requests n vectors of a window, from vector i on, for the level-2 cache. */
-#define K_PREFETCH4(w, i, n) k_prefetch(&(w)[i], 16u * (n))
-/* The same for n words, from the vector of word i on. */
-#define K_PREFETCH(w, i, n) k_prefetch(&(w)[(i) & ~3u], ((((i) & 3u) + (n) + 3u) & ~3u) * 4u)
-K_DEVICE void k_prefetch(const void *from, u32 bytes) {
-  if (bytes > 0u) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-}
 K_DEVICE void k_shared_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /* Waits for `n` invocations, a multiple of 32, at barrier `id` (1 to 15); k_barrier_arrive does not wait. */

@@ -89,10 +89,6 @@ template <int N> static void k_copies_wait() {
   copies[current] = left;
 }
 
-/* What is prefetched must be in the window; the words may be the padding behind it. */
-#define K_PREFETCH4(w, i, n) (void)((n) > 0u ? (w).get((i) + (n) - 1u) : u32x4{0, 0, 0, 0})
-#define K_PREFETCH(w, i, n) (void)((n) > 0u ? (w).get((i) + (n) - 1u) : 0u)
-
 /* ---- barriers ---- */
 
 struct named_barrier {
