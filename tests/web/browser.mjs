@@ -56,6 +56,24 @@ const cases = {
     });
   },
 
+  /* A text with one thread and with two, and what the page says of threads. */
+  async threads() {
+    const page = await openPage();
+    return page.evaluate(async () => {
+      const rlx = await import("./rlx/index.js"),
+        texts = [],
+        used = [];
+      for (const threads of [1, 2]) {
+        const lm = await rlx.loadLm("models/shakespeare.gguf", { device: "cpu", threads });
+        texts.push(await lm.generate("ROMEO:", { maxTokens: 60 }).text());
+        used.push((await rlx.about({ device: "cpu" })).threads.inUse);
+        await lm.close();
+      }
+      const { threads, wasm } = await rlx.about({ device: "cpu" });
+      return { texts, used, threads, wasm, note: document.getElementById("device-note").textContent };
+    });
+  },
+
   async noGpu() {
     const page = await openPage();
     return page.evaluate(async () => {

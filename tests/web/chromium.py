@@ -1,4 +1,4 @@
-"""A headless Chromium for the tests of the page: what it needs, the page's server, and calls of the cases of browser.mjs.
+"""A headless Chromium for the tests of the page: what it needs, the page's server, and the cases of browser.mjs.
 
 WebGPU runs on SwiftShader, a GPU in software. Chromium (Debian: chromium) or playwright-core (npm, by tools/setup test)
 that is missing is a reason to skip.

@@ -1,5 +1,6 @@
 /* Put before worker.js by browser_faults.mjs: what a worker gets from the browser fails when the test says so, through
- * the channel "faults", which answers "done". Defined before this text: MAX_PAGES bounds the module's memory, NO_INSTANCE denies it. */
+ * the channel "faults", which answers "done". Defined before this text: MAX_PAGES bounds the module's memory,
+ * NO_INSTANCE denies it. */
 const faults = { channel: new BroadcastChannel("faults"), devices: new Set(), refused: 0 };
 faults.channel.onmessage = ({ data }) => {
   if (data === "done") return;

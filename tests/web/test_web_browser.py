@@ -12,8 +12,8 @@ import pathlib
 import sys
 
 from chromium import SERVER, drive, webgpu
-from web import ROOT, SHAKESPEARE, Server, Vices, fetch_model, js
-from cli import check, equal, main, test
+from web import ROOT, SHAKESPEARE, WASM, Server, Vices, fetch_model, js
+from cli import Skip, check, equal, main, test
 
 SOME_OPS = "add,softmax,rms_norm,rope"  # others take a software GPU minutes: it compiles every kernel anew
 LARGEST_PICTURE = 150_000
@@ -28,6 +28,21 @@ def devices():
     told = found["absent"] + [d for d in found["devices"] if d["backend"] == "webgpu"]
     check(any("webgpu" == x["backend"] for x in told), f"WebGPU is neither there nor absent for a reason: {found}")
     check(not drive("devices", page=["--plain"])["isolated"], "--plain still isolates")
+
+
+@test
+def threads_where_the_page_is_isolated():
+    if not (WASM.with_name(WASM.name + "-threads") / "rlx_web.wasm").is_file():
+        raise Skip("build/wasm-threads is not built (cmake --preset wasm-threads)")
+    told = drive("threads")
+    check("threads" in told["wasm"] and told["threads"]["why"] is None, f"the module: {told}")
+    equal(told["used"], [1, 2], "threads in use")
+    check(told["texts"][0] == told["texts"][1] != "", f"texts: {told['texts']}")
+    check("threads: " in told["note"], f"the note: {told['note']}")
+    plain = drive("threads", page=["--plain"])
+    check("threads" not in plain["wasm"] and plain["used"] == [1, 1], f"without isolation: {plain}")
+    check("one thread: the page is not cross-origin isolated" in plain["note"], f"the note: {plain['note']}")
+    check(told["texts"][0] == plain["texts"][0], "the text without threads")
 
 
 @test
