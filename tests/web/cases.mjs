@@ -205,6 +205,22 @@ const cases = {
     return found;
   },
 
+  /* A load and two tokens, and the most memory that this process ever had. */
+  async large(model) {
+    const fs = await import("node:fs");
+    const peak = () => 1024 * Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync("/proc/self/status", "utf8"))[1]);
+    await rlx.about(cpu);
+    const before = peak(),
+      begin = performance.now();
+    const lm = await rlx.loadLm(model, cpu),
+      generation = lm.generate("a", { maxTokens: 2, ignoreEnd: true });
+    await generation.text();
+    const seconds = (performance.now() - begin) / 1000,
+      module = (await rlx.about(cpu)).memory.bytes;
+    await lm.close();
+    return { before, peak: peak(), module, seconds, tokens: generation.stats.tokens };
+  },
+
   /* Two texts of one model do not mix, nor do those of two models. */
   async together(model) {
     const a = await rlx.loadLm(model, cpu),

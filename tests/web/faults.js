@@ -64,14 +64,9 @@ function withMaximum(bytes, pages) {
   return bytes; // its memory comes from outside
 }
 
-const { compile, instantiate, Memory } = WebAssembly;
+const { compile, instantiate } = WebAssembly;
 WebAssembly.instantiate = async (...given) => {
   if (NO_INSTANCE) throw new RangeError("could not allocate memory");
   return instantiate(...given);
 };
-if (MAX_PAGES) {
-  WebAssembly.compile = (source) => compile(withMaximum(new Uint8Array(source), MAX_PAGES));
-  WebAssembly.Memory = function (wanted) {
-    return new Memory({ ...wanted, maximum: MAX_PAGES });
-  };
-}
+if (MAX_PAGES) WebAssembly.compile = (source) => compile(withMaximum(new Uint8Array(source), MAX_PAGES));

@@ -74,7 +74,7 @@ def buffers_that_are_refused():
 def memory_that_cannot_grow():
     tiny = pathlib.Path("tiny.gguf").resolve()
     tiny_llama(tiny)
-    told = drive("memoryEnds", MODULE_PAGES, tiny)
+    told = drive("memoryEnds", MODULE_PAGES, tiny, page=["--plain"])  # a module that has a memory of its own
     for note in told["notes"]:
         says(note, "shakespeare.gguf", ADVICE["memory"])
     goes_on(told, "cpu")
