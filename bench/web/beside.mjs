@@ -1,5 +1,5 @@
-/* rlx.js beside wllama (llama.cpp as WebAssembly): one language model, one browser, in turns, with
- * the same number of threads.
+/* rlx.js beside wllama (llama.cpp as WebAssembly): one language model, one browser, in turns, with the
+ * same number of threads.
  *
  *   tools/setup test && npm install --prefix build/tools/npm @wllama/wllama
  *   node bench/web/beside.mjs MODEL.gguf [--tokens 48] [--prompt 100] [--runs 3] [--threads 1]
