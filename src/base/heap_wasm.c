@@ -1,8 +1,9 @@
 /* One lock around the heap, for modules with shared memory.
  *
- * The C library of WASI is compiled for one thread. The linker sends every call of the functions below, those of the
- * other libraries and of the C library itself included, here (--wrap, in CMakeLists.txt). Without shared memory the file
- * is empty. */
+ * The C library of WASI is compiled for one thread. The linker sends every call of the functions below here, also those
+ * of the other libraries and of the C library itself (--wrap, in CMakeLists.txt). Without shared memory the file is
+ * empty.
+ */
 #include "base/os.h"
 
 #if defined(__wasm_atomics__)
