@@ -2,8 +2,7 @@
  *
  * The C library of WASI is compiled for one thread. The linker sends every call of the functions below here, also those
  * of the other libraries and of the C library itself (--wrap, in CMakeLists.txt). Without shared memory the file is
- * empty.
- */
+ * empty. */
 #include "base/os.h"
 
 #if defined(__wasm_atomics__)
