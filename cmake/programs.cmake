@@ -57,7 +57,7 @@ function(uses_more_than_wasm source out)
   set(found)
   if(system STREQUAL wasm)
     file(STRINGS ${source} found LIMIT_COUNT 1 REGEX
-      "<(pthread|sys/wait|sys/resource|sys/mman|dlfcn|signal|ucontext|sys/un)\\.h>|__int128|\"(base/thread|emu/|vulkan/|cuda/|gpu/spirv|gpu_check|fake_device|cuda_fake|spirv_|device_checks|device_copies|device_faults)")
+      "<(pthread|sys/wait|sys/resource|sys/mman|dlfcn|signal|ucontext|sys/un)\\.h>|__int128|\"(emu/|vulkan/|cuda/|gpu/spirv|gpu_check|fake_device|cuda_fake|spirv_|device_checks|device_copies|device_faults)")
   endif()
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()

@@ -7,6 +7,8 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const modules = {
   "build/wasm/rlx_web.wasm": "rlx_web.wasm",
   "build/wasm-relaxed/rlx_web.wasm": "rlx_web_relaxed.wasm",
+  "build/wasm-threads/rlx_web.wasm": "rlx_web_threads.wasm",
+  "build/wasm-relaxed-threads/rlx_web.wasm": "rlx_web_relaxed_threads.wasm",
 };
 let n = 0;
 for (const [from, to] of Object.entries(modules)) {

@@ -89,8 +89,10 @@ function findFile(name) {
   const files = new Map();
   filesBelow(path.join(ROOT, "web/page"), "", files);
   filesBelow(path.join(ROOT, "web/rlx"), "rlx/", files);
-  files.set("rlx/rlx_web.wasm", path.join(BUILD, "rlx_web.wasm"));
-  files.set("rlx/rlx_web_relaxed.wasm", path.join(`${BUILD}-relaxed`, "rlx_web.wasm"));
+  for (const variant of ["", "relaxed", "threads", "relaxed-threads"]) {
+    const suffix = variant && `-${variant}`;
+    files.set(`rlx/rlx_web${suffix.replaceAll("-", "_")}.wasm`, path.join(BUILD + suffix, "rlx_web.wasm"));
+  }
   for (const { url, file } of MODELS) files.set(url, file);
   files.set("", files.get("index.html"));
   return files.get(name);

@@ -1,5 +1,5 @@
-/* rlx.js beside wllama (llama.cpp as WebAssembly): one language model, one browser, in turns. rlx.js has one thread;
- * --threads are wllama's.
+/* rlx.js beside wllama (llama.cpp as WebAssembly): one language model, one browser, in turns, with the
+ * same number of threads.
  *
  *   tools/setup test && npm install --prefix build/tools/npm @wllama/wllama
  *   node bench/web/beside.mjs MODEL.gguf [--tokens 48] [--prompt 100] [--runs 3] [--threads 1]
@@ -31,7 +31,7 @@ async function measure({ tokens, words, runs, threads }) {
   const rlx = await import("/rlx/index.js"),
     { Wllama } = await import("/wllama/index.js");
   const begin = performance.now();
-  const lm = await rlx.loadLm("/model.gguf", { device: "cpu", context: 1024 });
+  const lm = await rlx.loadLm("/model.gguf", { device: "cpu", context: 1024, threads });
   const rlxLoad = performance.now() - begin;
   const wllama = new Wllama({ default: "/wllama/wasm/wllama.wasm" }, { suppressNativeLog: true });
   const blob = await (await fetch("/model.gguf")).blob(),
@@ -67,7 +67,8 @@ async function measure({ tokens, words, runs, threads }) {
   }
   best.rlx.load = rlxLoad / 1000;
   best.wllama.load = wllamaLoad / 1000;
-  return { best, wasm: (await rlx.about({ device: "cpu" })).wasm, threads: wllama.getNumThreads() };
+  const about = await rlx.about({ device: "cpu" });
+  return { best, wasm: about.wasm, own: about.threads.inUse, threads: wllama.getNumThreads() };
 }
 
 const { value, version } = await inBrowser(
@@ -75,11 +76,11 @@ const { value, version } = await inBrowser(
   measure,
   how,
 );
-const { best, wasm, threads } = value;
+const { best, wasm, own, threads } = value;
 console.log(
   `${path.basename(model)}, Chromium ${version}, prompt of ${how.words} words, ${how.tokens} tokens generated`,
 );
-console.log(`rlx.js: ${path.basename(wasm)}, one thread; wllama: ${threads} thread(s)`);
+console.log(`rlx.js: ${path.basename(wasm)}, ${own} thread(s); wllama: ${threads} thread(s)`);
 console.log("              load s   prompt tokens/s   generated tokens/s");
 for (const name of ["rlx", "wllama"]) {
   const { load, prompt, generate } = best[name];

@@ -49,6 +49,8 @@ export async function inBrowser({ files = {}, folders = {} }, measure, argument)
     files: {
       "/rlx/rlx_web.wasm": path.join(ROOT, "build/wasm/rlx_web.wasm"),
       "/rlx/rlx_web_relaxed.wasm": path.join(ROOT, "build/wasm-relaxed/rlx_web.wasm"),
+      "/rlx/rlx_web_threads.wasm": path.join(ROOT, "build/wasm-threads/rlx_web.wasm"),
+      "/rlx/rlx_web_relaxed_threads.wasm": path.join(ROOT, "build/wasm-relaxed-threads/rlx_web.wasm"),
       ...files,
     },
     folders: { rlx: path.join(ROOT, "web/rlx"), ...folders },

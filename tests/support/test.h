@@ -42,9 +42,8 @@
 #define TEST_IS_TSAN 0
 #endif
 
-/* As many threads as a test asks for. In WebAssembly threads are workers that JavaScript starts: a test has only its
- * own. */
-#if defined(__wasm__)
+/* As many threads as a test asks for. A module of WebAssembly without shared memory has one. */
+#if defined(__wasm__) && !defined(__wasm_atomics__)
 #define TEST_THREADS(n) ((n) > 1 ? 1 : (n))
 #else
 #define TEST_THREADS(n) (n)

@@ -1,6 +1,9 @@
-/* The JavaScript half of test_web_browser.py: node browser.mjs CASE ADDRESS ARGUMENT.. drives a headless Chromium by
- * playwright-core, and prints one JSON document. PLAYWRIGHT names the folder with the package, CHROMIUM the program. */
+/* The JavaScript half of test_web_browser.py and test_web_faults.py: node browser.mjs CASE ADDRESS ARGUMENT.. drives a
+ * headless Chromium by playwright-core, and prints one JSON document. PLAYWRIGHT names the folder with the package,
+ * CHROMIUM the program. */
 import { createRequire } from "node:module";
+
+import { faultCases } from "./browser_faults.mjs";
 
 const { chromium } = createRequire(`${process.env.PLAYWRIGHT}/`)("playwright-core");
 const [name, address, ...args] = process.argv.slice(2);
@@ -13,8 +16,10 @@ const browser = await chromium.launch({
 });
 const errors = [];
 
-async function openPage(options = {}) {
+/* prepare(context) is called before the page is loaded. */
+async function openPage({ prepare = () => {}, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  await prepare(context);
   const page = await context.newPage();
   page.setDefaultTimeout(LONG);
   page.on("pageerror", (error) => errors.push(error.message));
@@ -41,11 +46,31 @@ async function loadModel(page, device = "cpu") {
 }
 
 const cases = {
+  ...faultCases({ browser, openPage, noteIs, errors }),
+
   async devices() {
     const page = await openPage();
     return page.evaluate(async () => {
       const rlx = await import("./rlx/index.js");
       return { ...(await rlx.devices()), about: await rlx.about({ device: "cpu" }), isolated: crossOriginIsolated };
+    });
+  },
+
+  /* A text with one thread and with two, and what the page says of threads. */
+  async threads() {
+    const page = await openPage();
+    return page.evaluate(async () => {
+      const rlx = await import("./rlx/index.js"),
+        texts = [],
+        used = [];
+      for (const threads of [1, 2]) {
+        const lm = await rlx.loadLm("models/shakespeare.gguf", { device: "cpu", threads });
+        texts.push(await lm.generate("ROMEO:", { maxTokens: 60 }).text());
+        used.push((await rlx.about({ device: "cpu" })).threads.inUse);
+        await lm.close();
+      }
+      const { threads, wasm } = await rlx.about({ device: "cpu" });
+      return { texts, used, threads, wasm, note: document.getElementById("device-note").textContent };
     });
   },
 

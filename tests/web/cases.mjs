@@ -183,6 +183,44 @@ const cases = {
     return { outcome, live: (await rlx.about(cpu)).memory.live };
   },
 
+  /* The same numbers for any number of threads; the workers of a model that is closed serve the next one. */
+  async threads(url, model) {
+    const side = 300,
+      text = `graph { %1 = input "x" : f32[${side},${side}]  %2 = matmul(%1, %1)  %3 = softmax(%2){axis=-1}
+        output "y" = %3 }`;
+    const x = { data: Float32Array.from({ length: side * side }, (_, i) => Math.sin(i * i)), shape: [side, side] };
+    const found = [];
+    for (const threads of [1, 2, 3, 2]) {
+      const how = { wasmUrl: url, device: "cpu", threads };
+      const lm = await rlx.loadLm(model, how),
+        g = await rlx.graph(text, how);
+      const inUse = (await rlx.about(how)).threads.inUse;
+      const { y } = await g.run({ x });
+      const words = await lm.generate("ROMEO:", { maxTokens: 60 }).text();
+      await lm.close();
+      await g.close();
+      const about = await rlx.about(how);
+      found.push({ threads, inUse, words, y: Array.from(y.data), about: about.threads, live: about.memory.live });
+    }
+    return found;
+  },
+
+  /* A load and two tokens, and the most memory that this process ever had. */
+  async large(model) {
+    const fs = await import("node:fs");
+    const peak = () => 1024 * Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync("/proc/self/status", "utf8"))[1]);
+    await rlx.about(cpu);
+    const before = peak(),
+      begin = performance.now();
+    const lm = await rlx.loadLm(model, cpu),
+      generation = lm.generate("a", { maxTokens: 2, ignoreEnd: true });
+    await generation.text();
+    const seconds = (performance.now() - begin) / 1000,
+      module = (await rlx.about(cpu)).memory.bytes;
+    await lm.close();
+    return { before, peak: peak(), module, seconds, tokens: generation.stats.tokens };
+  },
+
   /* Two texts of one model do not mix, nor do those of two models. */
   async together(model) {
     const a = await rlx.loadLm(model, cpu),

@@ -2,77 +2,22 @@
 """rlx.js and the demo page in a headless Chromium: conformance, sources of bytes, text that streams and stops, ONNX,
 use without a network, and whether everybody can use the page.
 
-WebGPU runs on SwiftShader, a GPU in software. RLX_TEST_WEBGPU=all runs all conformance cases on it, otherwise those of
-some ops. RLX_TEST_SCREENSHOTS=FOLDER writes the pictures of docs/web.md there. Chromium (Debian: chromium) or
-playwright-core (npm, by tools/setup test) that is missing is a reason to skip.
+RLX_TEST_WEBGPU=all runs all conformance cases on WebGPU, otherwise those of some ops. RLX_TEST_SCREENSHOTS=FOLDER writes
+the pictures of docs/web.md there. What is needed is in chromium.py.
 """
 
-import functools
 import json
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
 
-from web import ROOT, SECONDS, SHAKESPEARE, WASM, Server, Vices, fetch_model, js, node, skip_all_without
+from chromium import SERVER, drive, webgpu
+from web import ROOT, SHAKESPEARE, WASM, Server, Vices, fetch_model, js
 from cli import Skip, check, equal, main, test
 
-PACKAGES = ROOT / "build/tools/npm"
 SOME_OPS = "add,softmax,rms_norm,rope"  # others take a software GPU minutes: it compiles every kernel anew
 LARGEST_PICTURE = 150_000
 CONTRAST = 4.5
-SERVER = object()  # an argument of a case: the process that serves its page
-
-
-@functools.cache
-def tools():
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if not chromium:
-        raise Skip("Chromium is not installed (Debian: chromium)")
-    if not (PACKAGES / "node_modules/playwright-core").is_dir():
-        raise Skip("playwright-core is not installed (tools/setup test, which needs npm)")
-    return {"CHROMIUM": chromium, "PLAYWRIGHT": str(PACKAGES)}
-
-
-skip_all_without(node, tools)
-
-
-class Page:
-    """`with Page() as address:` serves the page by web/serve.mjs."""
-
-    def __init__(self, *options):
-        self.options = options
-
-    def __enter__(self):
-        command = [node(), str(ROOT / "web/serve.mjs"), "--port", "0", *self.options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, "RLX_WASM_DIR": str(WASM)})
-        return self.process.stdout.readline().strip()
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-
-def drive(case, *args, page=()):
-    """Runs a case of browser.mjs on a page of its own."""
-    env = {**os.environ, **tools()}
-    served = Page(*page)
-    with served as address:
-        given = [served.process.pid if x is SERVER else x for x in args]
-        command = [node(), str(ROOT / "tests/web/browser.mjs"), case, address, *map(str, given)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS, env=env)
-    if done.returncode:
-        raise AssertionError(f"{case}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
-    return json.loads(done.stdout)
-
-
-def webgpu():
-    found = [d for d in drive("devices")["devices"] if d["backend"] == "webgpu"]
-    if not found:
-        raise Skip("this Chromium has no WebGPU adapter, not even in software")
-    return found[0]
 
 
 @test
@@ -83,6 +28,21 @@ def devices():
     told = found["absent"] + [d for d in found["devices"] if d["backend"] == "webgpu"]
     check(any("webgpu" == x["backend"] for x in told), f"WebGPU is neither there nor absent for a reason: {found}")
     check(not drive("devices", page=["--plain"])["isolated"], "--plain still isolates")
+
+
+@test
+def threads_where_the_page_is_isolated():
+    if not (WASM.with_name(WASM.name + "-threads") / "rlx_web.wasm").is_file():
+        raise Skip("build/wasm-threads is not built (cmake --preset wasm-threads)")
+    told = drive("threads")
+    check("threads" in told["wasm"] and told["threads"]["why"] is None, f"the module: {told}")
+    equal(told["used"], [1, 2], "threads in use")
+    check(told["texts"][0] == told["texts"][1] != "", f"texts: {told['texts']}")
+    check("threads: " in told["note"], f"the note: {told['note']}")
+    plain = drive("threads", page=["--plain"])
+    check("threads" not in plain["wasm"] and plain["used"] == [1, 1], f"without isolation: {plain}")
+    check("one thread: the page is not cross-origin isolated" in plain["note"], f"the note: {plain['note']}")
+    check(told["texts"][0] == plain["texts"][0], "the text without threads")
 
 
 @test

@@ -124,10 +124,27 @@ def wasi_answers_as_a_system_does():
 @test
 def the_package_is_small_enough_to_download():
     scripts = sorted((ROOT / "web/rlx").glob("*.js"))
-    for module in (WASM / "rlx_web.wasm", WASM.with_name(WASM.name + "-relaxed") / "rlx_web.wasm"):
+    for variant in ("", "-relaxed", "-threads", "-relaxed-threads"):
+        module = WASM.with_name(WASM.name + variant) / "rlx_web.wasm"
         if module.is_file():
             n = sum(len(gzip.compress(f.read_bytes(), 9)) for f in (module, *scripts))
             check(n <= 1500000, f"{module} and the scripts: {n} bytes compressed, expected at most 1,500,000")
+
+
+@test
+def threads_compute_the_same():
+    module = WASM.with_name(WASM.name + "-threads") / "rlx_web.wasm"
+    if not module.is_file():
+        raise Skip(f"{module} is not built (cmake --preset wasm-threads)")
+    told = js("threads", module, SHAKESPEARE)
+    for run in told:
+        equal(run["inUse"], 2 * run["threads"] - 1, f"threads in use by a model and a graph with {run['threads']} each")
+        check(run["words"] == told[0]["words"] and run["y"] == told[0]["y"], f"{run['threads']} threads: other numbers")
+        equal(run["live"], 0, "blocks left")
+    equal([run["about"]["started"] for run in told], [1, 3, 5, 5], "threads started")
+    equal({run["about"]["inUse"] for run in told}, {1}, "threads in use after all is closed")
+    alone = js("about")["threads"]
+    check(alone["started"] == 1 and "module has no threads" in alone["why"], f"without threads: {alone}")
 
 
 @test

@@ -19,9 +19,11 @@ async function showDevices() {
   if (webgpu)
     parts.push(`WebGPU: ${webgpu.name}${webgpu.kind === "software" ? " (software: slower than the CPU)" : ""}`);
   else parts.push(`No WebGPU: ${absent.find((a) => a.backend === "webgpu")?.why ?? "the reason is not known"}`);
-  if (cpu) parts.push(`CPU: WebAssembly, ${cpu.features || "base"}`);
+  const about = await rlx.about({ device: "cpu" }),
+    { usual, why } = about.threads;
+  if (cpu)
+    parts.push(`CPU: WebAssembly, ${cpu.features || "base"}, ${why ? `one thread: ${why}` : `threads: ${usual}`}`);
   say("device-note", parts.join(". "));
-  const about = await rlx.about({ device: "cpu" });
   byId("about").textContent = `RLX ${about.version}, ${about.wasm.split("/").pop()}`;
 }
 

@@ -2,7 +2,7 @@
  *
  * A model with a chat template converses; one without continues a text, and the conversation shows both parts. */
 import * as rlx from "./rlx/index.js";
-import { byId, mebibytes, onFile, say, showFacts } from "./dom.js";
+import { byId, closeAll, mebibytes, onFile, say, sayError, showFacts } from "./dom.js";
 
 const KEEP_ALWAYS = 16 << 20; // bytes of a model that is kept for use without a network in any case
 
@@ -66,23 +66,32 @@ async function load(source, device) {
   byId("model-load").disabled = true;
   say("model-note", "Loading …");
   try {
-    await lm?.close();
-    lm = null;
-    const begin = performance.now();
-    lm = await rlx.loadLm(source, { device, signal: abort.signal, onProgress: showProgress });
+    await unload();
+    const begin = performance.now(),
+      memoryLimit = 2 ** 20 * byId("model-memory").value;
+    lm = await rlx.loadLm(source, { device, memoryLimit, signal: abort.signal, onProgress: showProgress });
     await showModel((performance.now() - begin) / 1000);
     keep(source);
   } catch (error) {
-    say(
-      "model-note",
-      error.name === "AbortError" ? "Loading was cancelled." : error.message,
-      error.name !== "AbortError",
-    );
+    if (error.name === "AbortError") say("model-note", "Loading was cancelled.");
+    else sayError("model-note", error);
+    if (loading === abort) await unload(); // it may have failed after the model was there
   } finally {
-    byId("model-progress").hidden = byId("model-cancel").hidden = true;
-    byId("model-load").disabled = false;
-    loading = null;
+    if (loading === abort) {
+      byId("model-progress").hidden = byId("model-cancel").hidden = true;
+      byId("model-load").disabled = false;
+      loading = null;
+    }
   }
+}
+
+async function unload() {
+  const old = lm;
+  lm = null;
+  setEnabled(false, false);
+  byId("speed").replaceChildren();
+  byId("plan-picture").replaceChildren();
+  await closeAll(old);
 }
 
 /* For use without a network: models of this server, small ones always. */
@@ -162,14 +171,15 @@ async function answer(text) {
     }
     showSpeed(generation.stats);
   } catch (error) {
-    if (error.name !== "AbortError") say("model-note", error.message, true);
-    else line.textContent += " …";
+    if (error.name === "AbortError") line.textContent += " …";
+    else sayError("model-note", error);
+    if (error.status === "device lost") await unload();
   } finally {
     if (canTalk) messages.push({ role: "assistant", content: line.textContent });
     answering = null;
     byId("log").removeAttribute("aria-busy");
-    setEnabled(true, false);
-    byId("chat-text").focus();
+    setEnabled(!!lm, false);
+    byId(lm ? "chat-text" : "model-load").focus();
   }
 }
 

@@ -9,6 +9,20 @@ export function say(id, text, isError = false) {
   line.classList.toggle("error", isError);
 }
 
+/* What a reader can do about a failure of the library. */
+const ADVICE = {
+  "device lost": "What was loaded is gone; it can be loaded again.",
+  "no memory": "There is not enough memory: a smaller model or another device may do.",
+  "over a limit": "A smaller model or a higher limit may do.",
+};
+
+export function sayError(id, error) {
+  say(id, [error.message, ADVICE[error.status]].filter(Boolean).join(". "), true);
+}
+
+/* Closes models. One whose device was lost may refuse, and is gone all the same. */
+export const closeAll = (...models) => Promise.all(models.map((model) => model?.close().catch(() => {})));
+
 export const mebibytes = (bytes) =>
   bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(2)} GiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 

@@ -1,6 +1,6 @@
 /* What kind of file is it? magika looks at 1,024 bytes from either end, without white space there; 256 is padding. */
 import * as rlx from "./rlx/index.js";
-import { byId, onFile, say } from "./dom.js";
+import { byId, closeAll, onFile, say, sayError } from "./dom.js";
 
 const EACH = 1024,
   BLOCK = 4096,
@@ -9,10 +9,15 @@ const EACH = 1024,
 const isSpace = (byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 let loaded = null; // { model, labels, device }
 
+async function unload() {
+  const old = loaded;
+  loaded = null;
+  await closeAll(old?.model);
+}
+
 async function load(models, device) {
   if (loaded?.device === device) return loaded;
-  await loaded?.model.close();
-  loaded = null;
+  await unload();
   const find = (kind) => models.find((m) => m.kind === kind) ?? {};
   if (!find("magika").url)
     throw new Error(`the server does not have the model: run ${find("magika").missing ?? "tools/fetch_model magika"}`);
@@ -64,7 +69,8 @@ async function classify(file, models, device) {
     show(data, labels);
     say("magika-note", `${file.name}: ${(performance.now() - begin).toFixed(0)} ms on ${model.device.backend}`);
   } catch (error) {
-    say("magika-note", error.message, true);
+    sayError("magika-note", error);
+    if (error.status === "device lost") await unload();
   }
 }
 

@@ -4,7 +4,7 @@
  * the metadata of the second: a letter per line, number 0 means none, and after the last comes the space. Lines must
  * run from left to right; pictures that are turned are not handled. */
 import * as rlx from "./rlx/index.js";
-import { byId, onFile, say } from "./dom.js";
+import { byId, closeAll, onFile, say, sayError } from "./dom.js";
 
 const LONGEST = 960,
   HEIGHT = 48,
@@ -12,18 +12,28 @@ const LONGEST = 960,
   SMALLEST = 20;
 let loaded = null;
 
+async function unload() {
+  const old = loaded;
+  loaded = null;
+  await closeAll(old?.find, old?.read);
+}
+
 async function load(models, device) {
   if (loaded?.device === device) return loaded;
-  await Promise.all([loaded?.find.close(), loaded?.read.close()]);
-  loaded = null;
+  await unload();
   const find = (kind) => models.find((m) => m.kind === kind) ?? {};
   if (!find("ocr-find").url)
     throw new Error(
       `the server does not have the models: run ${find("ocr-find").missing ?? "tools/fetch_model ppocr"}`,
     );
   const read = await rlx.loadOnnx(find("ocr-read").url, { device });
-  const letters = ["", ...read.info.metadata.character.split("\n"), " "];
-  loaded = { find: await rlx.loadOnnx(find("ocr-find").url, { device }), read, letters, device };
+  try {
+    const letters = ["", ...read.info.metadata.character.split("\n"), " "];
+    loaded = { find: await rlx.loadOnnx(find("ocr-find").url, { device }), read, letters, device };
+  } catch (error) {
+    await closeAll(read);
+    throw error;
+  }
   return loaded;
 }
 
@@ -137,7 +147,8 @@ async function readPicture(picture, models, device) {
       boxes.length ? `${boxes.length} lines, ${seconds} s on ${read.device.backend}` : "No text was found.",
     );
   } catch (error) {
-    say("ocr-note", error.message, true);
+    sayError("ocr-note", error);
+    if (error.status === "device lost") await unload();
   }
 }
 

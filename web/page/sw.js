@@ -21,10 +21,12 @@ const FILES = [
   "rlx/module.js",
   "rlx/wasi.js",
   "rlx/files.js",
+  "rlx/thread.js",
+  "rlx/threads.js",
   "rlx/gpu.js",
   "rlx/rlx_web.wasm",
 ];
-const OPTIONAL = ["rlx/rlx_web_relaxed.wasm"];
+const OPTIONAL = ["relaxed", "threads", "relaxed_threads"].map((variant) => `rlx/rlx_web_${variant}.wasm`);
 
 self.addEventListener("install", (event) => {
   event.waitUntil(

@@ -402,6 +402,8 @@ async function downloadSource(url, response, { onDownload, signal }) {
   } catch (error) {
     store.discard();
     if (signal?.aborted || error instanceof SourceError) throw error;
+    if (error.name === "QuotaExceededError")
+      throw new SourceError("no memory", `${url}: no room to download it to after ${plural(done)}: ${error.message}`);
     throw new SourceError(
       "io",
       `${url}: the connection ended after ${done}${total ? ` of ${total}` : ""} bytes: ` +

@@ -238,6 +238,8 @@ export function about(options?: WorkerOptions): Promise<{
   wasm: string;
   features: { simd: boolean; relaxed: boolean; threads: boolean; jspi: boolean };
   memory: { bytes: number; live: number };
+  /** Of the CPU: those of a model that asks for no number; those there are; those in use; why there is only one. */
+  threads: { usual: number; started: number; inUse: number; why: string | null };
 }>;
 export function setLog(fn: ((level: number, text: string) => void) | null, options?: WorkerOptions): Promise<void>;
 /** Ends all workers; what was loaded is closed. */

@@ -434,11 +434,12 @@ export async function conform({ device, pattern = "", onRow, signal, wasmUrl } =
   return counts;
 }
 
-/* Version, file and features of the module, and its memory: { version, wasm, features, memory: { bytes, live } }. */
+/* Version, file and features of the module, its memory and threads: { version, wasm, features, memory: { bytes, live },
+ * threads: { usual, started, inUse, why } }; `why` is the reason for one thread, or null. */
 export async function about({ device, wasmUrl } = {}) {
   const runtime = runtimeFor(chooseDevice(device).gpu, wasmUrl);
   const info = await runtime.ready;
-  return { ...info, memory: await runtime.call("memory", {}) };
+  return { ...info, memory: await runtime.call("memory", {}), threads: await runtime.call("threads", {}) };
 }
 
 /* Passes what the library logs to fn(level, text), of workers for this kind of device; null ends it. */

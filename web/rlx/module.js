@@ -1,11 +1,13 @@
 /* The WebAssembly module: which variant this engine can run, its imports, and calls into it.
  *
- * The build makes rlx_web.wasm (128-bit vectors, which every engine has) and variants for engines that can do more.
+ * The build makes rlx_web.wasm (128-bit vectors, which every engine has) and variants for engines that can do more, and
+ * for pages that may share memory between threads (threads.js).
  * They are tried from the fastest that the engine validates; one that is not there or does not compile is passed over.
  *
  * Calls: one at a time. With a GPU an export may suspend (JavaScript Promise Integration) while C waits; a second call
  * would run on the same stack in memory, so it waits its turn here. */
 import { isNode } from "./files.js";
+import { Threads, createSharedMemory, isThreaded, whyOneThread } from "./threads.js";
 import { Wasi } from "./wasi.js";
 
 /* ---- What the engine can do ---- */
@@ -34,18 +36,19 @@ function hasInstruction(...code) {
 const ONES = [I32_CONST, 1, SIMD, SPLAT]; // i8x16.splat
 
 export function engineFeatures() {
-  const hasShared = typeof SharedArrayBuffer === "function" && (isNode || globalThis.crossOriginIsolated === true);
+  const sharesMemory = WebAssembly.validate(new Uint8Array([...HEADER, ...section(5, 1, 3, 1, 1)]));
   return {
     simd: hasInstruction(...ONES),
     relaxed: hasInstruction(...ONES, ...ONES, SIMD, 0x80, 0x02), // i8x16.relaxed_swizzle
-    threads: hasShared && WebAssembly.validate(new Uint8Array([...HEADER, ...section(5, 1, 3, 1, 1)])), // shared memory
+    threads: sharesMemory && !whyOneThread(),
     jspi: typeof WebAssembly.Suspending === "function" && typeof WebAssembly.promising === "function",
   };
 }
 
-/* Names of the variants, best first. There is no variant with threads that this package could start yet. */
-export function variants(features = engineFeatures()) {
-  return [...(features.relaxed ? ["rlx_web_relaxed.wasm"] : []), "rlx_web.wasm"];
+/* Names of the variants, best first: threads count for more than relaxed SIMD. */
+export function variants({ relaxed, threads }) {
+  const names = relaxed ? ["rlx_web_relaxed", "rlx_web"] : ["rlx_web"];
+  return [...(threads ? names.map((name) => `${name}_threads`) : []), ...names].map((name) => `${name}.wasm`);
 }
 
 /* ---- Loading ---- */
@@ -63,9 +66,10 @@ async function fetchBytes(url) {
 }
 
 /* wasmUrl: a .wasm file, or a folder with the variants, which ends with a slash. */
-export async function compile(wasmUrl) {
+export async function compile(wasmUrl, { threads = true } = {}) {
   const features = engineFeatures(),
     reasons = [];
+  features.threads &&= threads;
   if (!features.simd) throw new Error("this engine has no WebAssembly SIMD; every browser since 2023 has it");
   const urls = wasmUrl.endsWith("/") ? variants(features).map((name) => wasmUrl + name) : [wasmUrl];
   for (const url of urls) {
@@ -97,16 +101,19 @@ export class Instance {
     const it = new Instance();
     it.wasi = new Wasi({ onOut: onLine, onError: onLine });
     it.gpu = gpu;
+    it.module = module;
     const bound = Object.fromEntries(Object.entries(callbacks).map(([name, fn]) => [name, (...a) => fn(it, ...a)]));
     it.instance = await WebAssembly.instantiate(module, {
       wasi_snapshot_preview1: it.wasi.imports(),
       rlx: bound,
       webgpu: gpu ? gpu.gpuImports(() => it.instance) : absentGpu(module),
+      ...(isThreaded(module) ? { env: { memory: createSharedMemory() } } : {}),
     });
     it.exports = it.instance.exports;
     it.wasi.attach(it.exports.memory);
     it.exports._initialize?.();
     it.waiting = {}; // exports that may wait for a GPU
+    it.threads = new Threads(it);
     return it;
   }
 

@@ -96,12 +96,15 @@ class Runtime {
     else if (isNode) this.worker.unref();
   }
 
-  #end(reason) {
-    const error = new RlxError("device lost", reason);
+  /* All calls fail. The worker's memory is given back: the next one may need it. */
+  #end(message, status = "device lost") {
+    if (this.isDead) return;
+    const error = new RlxError(status, message);
     this.isDead = true;
     this.started?.reject(error);
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
+    this.worker?.terminate();
   }
 
   #receive(message) {
@@ -110,8 +113,7 @@ class Runtime {
       this.started.resolve(message.value);
     } else if (message.type === "failed") {
       this.#keep(-1);
-      this.isDead = true;
-      this.started.reject(new RlxError(message.error.status, message.error.message));
+      this.#end(message.error.message, message.error.status);
     } else if (message.type === "event" && message.event === "log") {
       this.onLog?.(message.level, message.text);
     } else {
@@ -123,11 +125,11 @@ class Runtime {
     const call = this.#pending.get(message.id);
     if (!call) return; // abandoned
     if (message.type === "event") return call.onEvent?.(message);
-    if (message.isDead) this.isDead = true;
     this.#pending.delete(message.id);
     this.#keep(-1);
     if (message.type === "result") call.resolve(message.value);
     else call.reject(new RlxError(message.error.status, message.error.message));
+    if (message.isDead) this.#end("the WebAssembly module stopped");
   }
 
   /* Starts an operation of the worker: { promise, cancel() }. */
@@ -179,7 +181,7 @@ class Runtime {
   }
 
   end() {
-    this.isDead = true;
+    this.#end("the worker was shut down");
     return this.worker?.terminate();
   }
 }

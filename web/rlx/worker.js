@@ -9,6 +9,7 @@
  * return to the loop for long: loading, running a graph, reading a prompt. */
 import { folderSpecs, isNode, openSource } from "./files.js";
 import { Instance, compile, engineFeatures } from "./module.js";
+import { countThreads } from "./threads.js";
 
 let post = null; // (message, transferred)
 let wasm = null;
@@ -83,7 +84,7 @@ async function start({ wasmUrl, gpu, cancelFlags }) {
     if (!gpuModule.hasGpu())
       throw new Failure({ status: "not found", message: "WebGPU is not available in workers of this browser" });
   }
-  const { module, url } = await compile(wasmUrl);
+  const { module, url } = await compile(wasmUrl, { threads: !gpu }); // a call that waits for a GPU has one thread
   const onLine = (text) => post({ type: "event", id: 0, event: "log", level: 2, text });
   wasm = await Instance.create({ module, callbacks, gpu: gpuModule, onLine });
   return { version: wasm.text(wasm.now("rlx_web_version")), wasm: url, features: engineFeatures() };
@@ -171,6 +172,9 @@ async function close(object, handle, name) {
     if (object.sources) unmount(object);
   });
 }
+
+/* The threads that an object may have of the n that were asked for. */
+const takeThreads = async (n) => wasm.threads.ensure(await countThreads(n));
 
 /* Opens what is in files. `open(path)` returns an address or 0. */
 async function openFiles(id, kind, files, open, describeName) {
@@ -330,10 +334,12 @@ const OPEN_FLAG = { dryRun: 1, exact: 2, cacheF32: 4 }; // also in src/web/lm.c
 const operations = {
   devices: async () => JSON.parse(wasm.takeText(need(await wasm.call("rlx_web_devices")))),
   memory: async () => ({ bytes: wasm.exports.memory.buffer.byteLength, live: wasm.now("rlx_web_live") }),
+  threads: async () => wasm.threads.describe(),
   log: async (id, { on }) => wasm.now("rlx_web_log", on ? 1 : 0),
 
   async lmOpen(id, { files, device, context, chunk, threads, memory, ...how }) {
     requireExport("rlx_web_lm_open", "language models");
+    const n = await takeThreads(threads);
     let bits = 0;
     for (const [name, bit] of Object.entries(OPEN_FLAG)) if (how[name]) bits |= bit;
     return openFiles(
@@ -342,7 +348,7 @@ const operations = {
       files,
       (path) =>
         wasm.withTexts([device], (d) =>
-          wasm.call("rlx_web_lm_open", path, d, context, chunk, threads, memory, bits, id),
+          wasm.call("rlx_web_lm_open", path, d, context, chunk, n, memory, bits, id),
         ),
       "rlx_web_lm_info",
     );
@@ -383,24 +389,27 @@ const operations = {
   lmReport: report("model", "rlx_web_lm_report"),
   lmClose: (id, { handle }) => close(get(handle, "model"), handle, "rlx_web_lm_close"),
 
-  onnxOpen: (id, { files, device, threads, memory }) =>
-    openFiles(
+  async onnxOpen(id, { files, device, threads, memory }) {
+    const n = await takeThreads(threads);
+    return openFiles(
       id,
       "ONNX model",
       files,
-      (path) => wasm.withTexts([device], (d) => wasm.call("rlx_web_onnx_open", path, d, threads, memory, id)),
+      (path) => wasm.withTexts([device], (d) => wasm.call("rlx_web_onnx_open", path, d, n, memory, id)),
       "rlx_web_onnx_info",
-    ),
+    );
+  },
   onnxRun: (id, args) => run(id, "ONNX model", "rlx_web_onnx_run", args),
   onnxReport: report("ONNX model", "rlx_web_onnx_report"),
   onnxClose: (id, { handle }) => close(get(handle, "ONNX model"), handle, "rlx_web_onnx_close"),
 
   async graphOpen(id, { text, device, threads, memory }) {
-    const bytes = new TextEncoder().encode(text),
+    const n = await takeThreads(threads),
+      bytes = new TextEncoder().encode(text),
       at = wasm.put(bytes);
     try {
       const address = need(
-        await wasm.withTexts([device], (d) => wasm.call("rlx_web_graph_open", at, bytes.length, d, threads, memory)),
+        await wasm.withTexts([device], (d) => wasm.call("rlx_web_graph_open", at, bytes.length, d, n, memory)),
       );
       return { handle: register("graph", { address }), info: await info("rlx_web_graph_info", address) };
     } finally {
