@@ -44,7 +44,7 @@ struct cu_device {
   struct cublasLtContext *blas_handle;
   CUdeviceptr nothing;    /* CU_ALIGN bytes of zeros, for an absent window of a kernel */
   atomic_bool lost_begun; /* base.is_lost is set after lost_why is written */
-  char lost_why[256];
+  char lost_why[384];
 };
 
 /* Alignment of blocks; kernels may read to the end of the last 16 bytes of a window, and blocks are padded to this. */

@@ -45,7 +45,7 @@ static rlx_status status_of(CUresult r) {
 }
 
 rlx_status cu_fail(cu_device *d, CUresult r, const char *fmt, ...) {
-  char what[192], number[32];
+  char what[288], number[32];
   va_list args;
   va_start(args, fmt);
   rlx_format_fixed(what, sizeof what, fmt, args);
@@ -144,7 +144,11 @@ static rlx_status fill(cu_device *d, const rlx_open_options *options) {
   d->n_locks++;
   CUcontext created;
   CUresult r = d->f->CtxCreate(&created, CU_CTX_MAP_HOST, d->physical->handle); /* and makes it current */
-  if (r) return cu_fail(d, r, "opening %.100s", d->base.info.name);
+  if (r)
+    return cu_fail(d, r, "opening %.100s%s", d->base.info.name,
+                   status_of(r) == RLX_DEVICE_LOST ? " after a fault: close the sessions that have lost it; if that does "
+                                                     "not help, the driver serves only a new process"
+                                                   : "");
   d->context = created;
   rlx_status s = prepare(d);
   cu_leave(d);

@@ -183,6 +183,21 @@ static void free_weight(rlx_executable *e) {
   }
 }
 
+/* A new session works. NVIDIA's driver refuses contexts after such a fault, at least while the faulty one is there (seen
+ * on an H200): then the session has a status that says so. */
+static void check_reopens(void) {
+  rlx_session *fresh;
+  rlx_status status = run_session("cuda", 1, &fresh);
+  if (status && !is_fake()) {
+    if (status != RLX_DEVICE_LOST || !strstr(rlx_message(), "new process")) FAIL("status %d: %s", (int)status, rlx_message());
+    printf("  not opened: %s\n", rlx_message());
+    return;
+  }
+  CHECK_OK(status);
+  check_works(fresh);
+  rlx_session_destroy(fresh);
+}
+
 TEST(an_illegal_address) {
   enum { ROWS = 4096, COLS = 4096 };
   rlx_session *s = NULL;
@@ -205,13 +220,10 @@ TEST(an_illegal_address) {
   if (status != RLX_DEVICE_LOST) FAIL("expected a lost device, got status %d: %s", (int)status, rlx_message());
   CHECK(strstr(rlx_message(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
   CHECK(rlx_executable_run(e) == RLX_DEVICE_LOST);
-  rlx_session *fresh;
-  CHECK_OK(run_session("cuda", 1, &fresh)); /* while the lost one is still there */
-  check_works(fresh);
+  check_reopens();
   rlx_executable_destroy(e);
   rlx_session_destroy(s);
-  check_works(fresh);
-  rlx_session_destroy(fresh);
+  check_reopens();
   rlx_graph_destroy(g);
   free(zeros);
 }
