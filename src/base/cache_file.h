@@ -18,8 +18,8 @@ bool rlx_cache_path(const char *name, char *out, size_t bytes);
 bool rlx_cache_read(const char *path, size_t limit, char **data, size_t *bytes);
 /* Creates missing folders, with access for the user only. */
 bool rlx_cache_write(const char *path, const void *data, size_t bytes);
-/* Removes the files of a folder and the folders in it whose names have this ending, the least recently used first, until
- * the rest takes at most limit_bytes. Nothing fails. (cache_limit.c) */
+/* Removes the files of a folder and the folders in it whose names have this ending, the least recently used first,
+ * until the rest takes at most limit_bytes. Nothing fails. (cache_limit.c) */
 void rlx_cache_limit(const char *name, const char *ending, uint64_t limit_bytes);
 
 #endif

@@ -132,6 +132,9 @@ static rlx_status prepare(cu_device *d) {
                             &d->caps);
 }
 
+static const char after_fault[] =
+  " after a fault: close the sessions that have lost it; if that does not help, the driver serves only a new process";
+
 static rlx_status fill(cu_device *d, const rlx_open_options *options) {
   variant v;
   RLX_TRY(gpu_device_words("cuda", options ? options->variant : NULL, words, sizeof words / sizeof *words, &v.block));
@@ -145,10 +148,7 @@ static rlx_status fill(cu_device *d, const rlx_open_options *options) {
   CUcontext created;
   CUresult r = d->f->CtxCreate(&created, CU_CTX_MAP_HOST, d->physical->handle); /* and makes it current */
   if (r)
-    return cu_fail(d, r, "opening %.100s%s", d->base.info.name,
-                   status_of(r) == RLX_DEVICE_LOST ? " after a fault: close the sessions that have lost it; if that does "
-                                                     "not help, the driver serves only a new process"
-                                                   : "");
+    return cu_fail(d, r, "opening %.100s%s", d->base.info.name, status_of(r) == RLX_DEVICE_LOST ? after_fault : "");
   d->context = created;
   rlx_status s = prepare(d);
   cu_leave(d);

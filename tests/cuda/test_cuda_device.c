@@ -189,7 +189,8 @@ static void check_reopens(void) {
   rlx_session *fresh;
   rlx_status status = run_session("cuda", 1, &fresh);
   if (status && !is_fake()) {
-    if (status != RLX_DEVICE_LOST || !strstr(rlx_message(), "new process")) FAIL("status %d: %s", (int)status, rlx_message());
+    if (status != RLX_DEVICE_LOST || !strstr(rlx_message(), "new process"))
+      FAIL("status %d: %s", (int)status, rlx_message());
     printf("  not opened: %s\n", rlx_message());
     return;
   }
