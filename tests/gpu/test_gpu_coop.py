@@ -27,10 +27,11 @@ KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention
                     "rows_full4", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks",
                     "rows_direct2_blocks"],
            "rows_wide": ["quant_wide32", "quant_wide64", "quant_wide128", "quant_wide256"],
+           "stages_wide": ["quant_stages"],
            "matmul_wide": ["matmul_wide128", "matmul_wide256", "matmul_wide128_bf16", "matmul_wide256_bf16"],
            "matmul": ["matmul_coop2", "matmul_coop2_bf16", "matmul_coop4", "matmul_coop4_bf16"]}
 # Each runs up to a few hundred thousand invocations as coroutines.
-CASES = {"attention": 8, "attention_wide": 12, "matmul_wide": 40, "rows": 12, "rows_wide": 12, "matmul": 60}
+CASES = {"attention": 8, "attention_wide": 12, "matmul_wide": 40, "rows": 12, "rows_wide": 12, "stages_wide": 20, "matmul": 60}
 
 
 def check(program_name, kernel, seed, folder, target):

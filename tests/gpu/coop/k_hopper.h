@@ -180,7 +180,7 @@ static void compute_product(const pending_product &m) {
       }
 }
 
-static void issue(f32 *d, u32 n, u64 left, const u32 *registers, u64 right, bool add, bool by_n) {
+[[maybe_unused]] static void issue(f32 *d, u32 n, u64 left, const u32 *registers, u64 right, bool add, bool by_n) {
   if (!products_begun[current]) die("a product before k_products_begin, invocation", current, group_size);
   std::vector<pending_product> &all = products[current];
   product_sums from;
