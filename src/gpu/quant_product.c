@@ -306,8 +306,10 @@ static gpu_product decoded(const gpu_product *p) {
 }
 
 static bool takes_library(const gpu_lowering *l, const gpu_product *p) {
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
   const gpu_product dense = decoded(p);
-  const uint64_t bytes = 2ull * p->n * p->k, max = (uint64_t)gpu_tuned(l->caps)->library_max_decoded_mib << 20;
+  const uint64_t bytes = 2ull * p->n * p->k, max = (uint64_t)tuned->library_max_decoded_mib << 20;
+  if (!l->caps->choices.library_min_products && p->m < tuned->library_block_min_rows) return false;
   return fits_f16(p->b_type) && p->trans_b && bytes <= max && bytes <= l->caps->max_window_bytes &&
          gpu_product_suits_library(l, &dense);
 }

@@ -277,6 +277,22 @@ TEST(products_of_warp_groups) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_Q4_K, 64, 4096, 4096, true), "quant_f16 quant_coop matmul_sum");
 }
 
+/* Weights of block types are decoded for the library only where that pays. */
+TEST(rows_by_a_library) {
+  gpu_caps caps = large;
+  caps.has_library = true;
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_F16, 16, 14336, 4096, true), "rows_coop1");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_F16, 17, 4096, 4096, true), "quant_f16 library_product matmul_sum");
+  caps.knows_fragments = true;
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q8_0, 32, 14336, 4096, true), "quant_f16 rows_direct2_blocks");
+  gpu_caps on_hopper = hopper();
+  on_hopper.has_library = on_hopper.knows_fragments = true;
+  CHECK_EQ_STR(kernels_of(&on_hopper, RLX_F32, RLX_Q8_0, 32, 14336, 4096, true), "quant_f16 rows_direct2_blocks");
+  CHECK_EQ_STR(kernels_of(&on_hopper, RLX_F32, RLX_Q8_0, 33, 14336, 4096, true), "quant_stages quant_wide64");
+  const char *many = kernels_of(&on_hopper, RLX_F32, RLX_Q4_K, 129, 14336, 4096, true);
+  CHECK(strstr(many, "library_product"));
+}
+
 TEST(narrow_rows) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4, 4096, 4096, true), "rows_coop1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 16, 11008, 4096, true), "rows_coop1");
