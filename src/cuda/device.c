@@ -136,7 +136,7 @@ static const char after_fault[] =
   " after a fault: close the sessions that have lost it; if that does not help, the driver serves only a new process";
 
 static rlx_status fill(cu_device *d, const rlx_open_options *options) {
-  variant v;
+  variant v = {0};
   RLX_TRY(gpu_device_words("cuda", options ? options->variant : NULL, words, sizeof words / sizeof *words, &v.block));
   apply_variant(d, &v);
   if (!rlx_mutex_init(&d->lock)) return RLX_FAIL(RLX_NO_MEMORY, "cuda: a mutex");
