@@ -23,9 +23,12 @@ static rlx_status make_memory(rlx_program *p) {
 static rlx_status allow_dynamic(rlx_program *p, size_t i) {
   const gpu_bound_dispatch *q = &p->body.dispatches.v[i];
   if (!q->dynamic_bytes) return RLX_OK;
+  RLX_TRY(cu_enter(p->device));
   CUresult r = p->device->f->FuncSetAttribute(
     p->dispatches[i].function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)p->device->caps.max_dynamic);
-  return r ? cu_fail(p->device, r, "shared memory of kernel %s", q->kernel->name) : RLX_OK;
+  rlx_status s = r ? cu_fail(p->device, r, "shared memory of kernel %s", q->kernel->name) : RLX_OK;
+  cu_leave(p->device);
+  return s;
 }
 
 static rlx_status find_pipelines(rlx_program *p) {
