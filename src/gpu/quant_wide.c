@@ -1,5 +1,5 @@
-/* Products with weights of block types on Hopper's products of warp groups (kernels/quant_wide.kh): from a few rows of
- * x, where the bytes of the weight take the time, to a prompt's, where the products do.
+/* Products with weights of block types on Hopper's products of warp groups (kernels/quant_wide.kh): several rows of x,
+ * as many as tuning.def says (wide_block_*, wide_byte_min_rows).
  *
  * There is a kernel for each number of rows of x in a tile; the shape decides whether the two warp groups lie side by
  * side along n, and how many parts k has. All shapes are compared by an estimate in cycles of a multiprocessor. */
