@@ -30,10 +30,8 @@ typedef struct tile {
   const gpu_kernel *kernel;
   uint32_t rows; /* of x */
 } tile;
-static const tile tiles[] = {{&gpu_kernel_quant_wide32, 32},
-                             {&gpu_kernel_quant_wide64, 64},
-                             {&gpu_kernel_quant_wide128, 128},
-                             {&gpu_kernel_quant_wide256, 256}};
+static const tile tiles[] = {
+  {&gpu_kernel_quant_wide32, 32}, {&gpu_kernel_quant_wide64, 64}, {&gpu_kernel_quant_wide128, 128}};
 enum { N_TILES = sizeof tiles / sizeof *tiles };
 
 typedef struct shape {
@@ -49,10 +47,7 @@ static uint32_t runs_of(rlx_dtype t) {
   return t == RLX_Q2_K || t == RLX_Q3_K || t == RLX_TQ2_0 ? 4 : 2;
 }
 /* Units of a row in flight: as registers allow. Those of q8_0 take fewest, and are used up fastest. */
-static uint32_t ahead_of(rlx_dtype t, uint32_t rows) {
-  const uint32_t ahead = rows <= 128 ? 2 : 1;
-  return t == RLX_Q8_0 ? 2 * ahead : ahead;
-}
+static uint32_t ahead_of(rlx_dtype t) { return t == RLX_Q8_0 ? 4 : 2; }
 
 static uint32_t dynamic_bytes(const shape *s) {
   const uint32_t x = STAGES * (MULTIPLY / s->down) * s->of->rows * 2 * ROUND,
@@ -139,7 +134,7 @@ void gpu_product_wide_blocks(gpu_lowering *l, const gpu_product *p, const produc
   const bool vec_y = to.type == RLX_F32 && p->n % 4 == 0;
   const gpu_constants_quant_wide64 c = {.tb = (uint32_t)p->b_type,
                                         .down = s.down,
-                                        .ahead = ahead_of(p->b_type, s.of->rows),
+                                        .ahead = ahead_of(p->b_type),
                                         .vec_y = vec_y,
                                         .ty = (uint32_t)to.type,
                                         .extra = to.extra,

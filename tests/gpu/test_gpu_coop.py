@@ -26,7 +26,7 @@ KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention
            "rows": ["rows_coop1", "rows_coop1_bf16", "rows_coop2", "rows_coop4", "rows_coop4_bf16", "rows_full1",
                     "rows_full4", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks",
                     "rows_direct2_blocks"],
-           "rows_wide": ["quant_wide32", "quant_wide64", "quant_wide128", "quant_wide256"],
+           "rows_wide": ["quant_wide32", "quant_wide64", "quant_wide128"],
            "stages_wide": ["quant_stages"],
            "matmul_wide": ["matmul_wide128", "matmul_wide256", "matmul_wide128_bf16", "matmul_wide256_bf16"],
            "matmul": ["matmul_coop2", "matmul_coop2_bf16", "matmul_coop4", "matmul_coop4_bf16"]}

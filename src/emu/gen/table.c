@@ -152,7 +152,6 @@ const emu_kernel *const emu_kernels[] = {
   NULL,
   NULL,
   NULL,
-  NULL,
   &emu_kernel_range,
   &emu_kernel_recurrent_loop,
   &emu_kernel_recurrent_pack,

@@ -78,7 +78,6 @@ enum {
   GPU_INDEX_quant_rows,
   GPU_INDEX_quant_stages,
   GPU_INDEX_quant_wide128,
-  GPU_INDEX_quant_wide256,
   GPU_INDEX_quant_wide32,
   GPU_INDEX_quant_wide64,
   GPU_INDEX_range,
@@ -405,10 +404,6 @@ extern const struct gpu_kernel gpu_kernel_quant_stages;
 typedef struct gpu_params_quant_wide128 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles_m; uint32_t tiles_n; uint32_t a1; uint32_t a2; uint32_t b1; } gpu_params_quant_wide128;
 typedef struct gpu_constants_quant_wide128 { uint32_t tb; uint32_t down; uint32_t ahead; uint32_t vec_y; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; } gpu_constants_quant_wide128;
 extern const struct gpu_kernel gpu_kernel_quant_wide128;
-
-typedef struct gpu_params_quant_wide256 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles_m; uint32_t tiles_n; uint32_t a1; uint32_t a2; uint32_t b1; } gpu_params_quant_wide256;
-typedef gpu_constants_quant_wide128 gpu_constants_quant_wide256;
-extern const struct gpu_kernel gpu_kernel_quant_wide256;
 
 typedef struct gpu_params_quant_wide32 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles_m; uint32_t tiles_n; uint32_t a1; uint32_t a2; uint32_t b1; } gpu_params_quant_wide32;
 typedef gpu_constants_quant_wide128 gpu_constants_quant_wide32;

@@ -75,7 +75,6 @@ const gpu_kernel gpu_kernel_quant_matvec_norm = {"quant_matvec_norm", GPU_INDEX_
 const gpu_kernel gpu_kernel_quant_rows = {"quant_rows", GPU_INDEX_quant_rows, 2, 0x2, 0, sizeof(gpu_params_quant_rows), 1, 0x0};
 const gpu_kernel gpu_kernel_quant_stages = {"quant_stages", GPU_INDEX_quant_stages, 3, 0x6, 1, sizeof(gpu_params_quant_stages), 0, 0x0};
 const gpu_kernel gpu_kernel_quant_wide128 = {"quant_wide128", GPU_INDEX_quant_wide128, 7, 0x18, 8, sizeof(gpu_params_quant_wide128), 0, 0x0};
-const gpu_kernel gpu_kernel_quant_wide256 = {"quant_wide256", GPU_INDEX_quant_wide256, 7, 0x18, 8, sizeof(gpu_params_quant_wide256), 0, 0x0};
 const gpu_kernel gpu_kernel_quant_wide32 = {"quant_wide32", GPU_INDEX_quant_wide32, 7, 0x18, 8, sizeof(gpu_params_quant_wide32), 0, 0x0};
 const gpu_kernel gpu_kernel_quant_wide64 = {"quant_wide64", GPU_INDEX_quant_wide64, 7, 0x18, 8, sizeof(gpu_params_quant_wide64), 0, 0x0};
 const gpu_kernel gpu_kernel_range = {"range", GPU_INDEX_range, 1, 0x1, 1, sizeof(gpu_params_range), 1, 0x0};
@@ -191,7 +190,6 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_quant_rows,
   &gpu_kernel_quant_stages,
   &gpu_kernel_quant_wide128,
-  &gpu_kernel_quant_wide256,
   &gpu_kernel_quant_wide32,
   &gpu_kernel_quant_wide64,
   &gpu_kernel_range,

@@ -215,7 +215,7 @@ static const double LOOSE = 1e-6;
 static void draw_constants() {
 #ifdef COOP_HOPPER
   products_late = draw(0, 1);
-  DOWN = BN == 256 ? 2 : draw(1, 2); /* as shared memory allows */
+  DOWN = draw(1, 2);
 #elif defined(ROWS_DIRECT)
   element_layout = 1;
 #else
