@@ -907,6 +907,7 @@ typedef struct rlx_session_desc {
 /* desc may be NULL. Sessions are independent of each other; one session may be used by several threads. It stays alive
  * as long as an object made from it does. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out);
+/* Outside a callback of rlx_run_async it waits for the callbacks of the session's runs in flight. */
 RLX_API void rlx_session_destroy(rlx_session *s);
 RLX_API RLX_MUST_CHECK rlx_status rlx_session_device(const rlx_session *s, rlx_device_info *out);
 /* Returns idle device memory above `keep_bytes` to the system. */

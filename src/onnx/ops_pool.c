@@ -231,7 +231,7 @@ rlx_status onnx_op_max_pool(onnx_call *c) {
   onnx_window w;
   bool ceil;
   int64_t storage_order;
-  rlx_node indices;
+  rlx_node indices = 0; /* gcc does not see that max_indices sets it */
   RLX_TRY(read_window(c, &w, &ceil));
   RLX_TRY(onnx_int(c, "storage_order", 0, &storage_order));
   rlx_node x = onnx_in(c, 0);

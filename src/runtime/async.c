@@ -23,7 +23,6 @@ typedef struct delivery { /* copy of an output from the download block */
 } delivery;
 
 struct rlx_completion {
-  atomic_uint refs; /* one for the caller, one for the run */
   rlx_session *session;
   rlx_executable *e;
   void (*done)(void *user, rlx_status status);
@@ -37,6 +36,7 @@ struct rlx_completion {
   size_t n_deliveries;
 
   rlx_mutex lock; /* protects the fields below */
+  int refs;       /* one for the caller, one for the run */
   rlx_cond changed;
   bool is_finishing, is_done; /* finishing: a thread waits for the point or copies the outputs */
   bool is_over;               /* the callback, if any, has returned */
@@ -53,8 +53,16 @@ static void completion_free(rlx_completion *c) {
   rlx_mem_free(c);
 }
 
+/* Under the lock, which it unlocks. Counted there, or the last holder could free it while the other one unlocks. */
+static void release_locked(rlx_completion *c) {
+  const bool is_last = --c->refs == 0;
+  rlx_mutex_unlock(&c->lock);
+  if (is_last) completion_free(c);
+}
+
 static void release(rlx_completion *c) {
-  if (atomic_fetch_sub(&c->refs, 1) == 1) completion_free(c);
+  rlx_mutex_lock(&c->lock);
+  release_locked(c);
 }
 
 static rlx_status create(rlx_executable *e, const rlx_named_tensor *outputs, size_t n, const rlx_async_options *options,
@@ -70,7 +78,7 @@ static rlx_status create(rlx_executable *e, const rlx_named_tensor *outputs, siz
     return RLX_FAIL(RLX_NO_MEMORY, "the completion of a run");
   }
   if (n) memcpy(copy, outputs, n * sizeof *copy);
-  atomic_init(&c->refs, 2);
+  c->refs = 2;
   c->session = rlx_session_retain(e->states->session); /* the session that owns the queue */
   c->e = e;
   c->outputs = copy;
@@ -92,11 +100,8 @@ static void complete(rlx_completion *c, rlx_status s) {
   if (c->done) c->done(c->user, s);
   rlx_mutex_lock(&c->lock);
   c->is_over = true;
-  const bool is_last =
-    atomic_fetch_sub(&c->refs, 1) == 1; /* under the lock: rlx_completion_destroy waits for is_over, then frees */
   rlx_cond_broadcast(&c->changed);
-  rlx_mutex_unlock(&c->lock);
-  if (is_last) completion_free(c);
+  release_locked(c);
 }
 
 /* ---- runs executed by the session's worker ---- */
@@ -216,8 +221,7 @@ static rlx_status run_async(rlx_executable *e, const rlx_named_tensor *inputs, s
   RLX_TRY(create(e, outputs, n_outputs, options, &c));
   rlx_status s = try_to_submit(c);
   if (s) {
-    atomic_store(&c->refs, 1);
-    release(c);
+    completion_free(c); /* no run holds it */
     return s;
   }
   *out = c;
@@ -258,10 +262,9 @@ rlx_status rlx_run_async(rlx_executable *e, const rlx_named_tensor *inputs, size
   if (s) {
     rlx_lock_adopt(&e->lock);
     rlx_lock_release(&e->lock);
-    atomic_store(&c->refs, 1);
+    completion_free(c);
     if (out) *out = NULL;
-  }
-  if (s || !out) release(c);
+  } else if (!out) release(c);
   return s;
 }
 
@@ -314,6 +317,5 @@ void rlx_completion_destroy(rlx_completion *c) {
   /* When this returns, no part of the run is left, unless the callback itself is the caller. */
   rlx_mutex_lock(&c->lock);
   while (!c->is_over && !rlx_worker_is_inside(c->session->worker)) rlx_cond_wait(&c->changed, &c->lock);
-  rlx_mutex_unlock(&c->lock);
-  release(c);
+  release_locked(c);
 }

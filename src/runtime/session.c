@@ -109,7 +109,11 @@ rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
   return status;
 }
 
-void rlx_session_destroy(rlx_session *s) { rlx_session_release(s); }
+void rlx_session_destroy(rlx_session *s) {
+  if (!s || !rlx_process_is_own(s->process)) return;
+  rlx_worker_drain(s->worker); /* or a run without a completion could free the session while the process ends */
+  rlx_session_release(s);
+}
 
 rlx_status rlx_session_device(const rlx_session *s, rlx_device_info *out) {
   if (!s || !out) return RLX_FAIL(RLX_INVALID, "rlx_session_device: %s is NULL", s ? "out" : "the session");

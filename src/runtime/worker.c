@@ -11,6 +11,7 @@ struct rlx_worker {
   rlx_mutex lock;
   rlx_cond changed;
   rlx_job *first, **last;
+  uint64_t n_added, n_taken, n_done; /* jobs; done: those before a job of the outer loop has returned, it included */
   rlx_os_thread thread;
   bool is_started, stops;
 };
@@ -46,6 +47,7 @@ static rlx_job *take(rlx_worker *w) {
   if (!job) return NULL;
   w->first = job->next;
   if (!w->first) w->last = &w->first;
+  w->n_taken++;
   return job;
 }
 
@@ -63,6 +65,8 @@ static void *worker_main(void *user) {
     rlx_mutex_unlock(&w->lock);
     job->run(job->user);
     rlx_mutex_lock(&w->lock);
+    w->n_done = w->n_taken;
+    rlx_cond_broadcast(&w->changed);
   }
   rlx_mutex_unlock(&w->lock);
   release(w);
@@ -84,7 +88,8 @@ rlx_status rlx_worker_add(rlx_worker *w, rlx_job *job) {
     w->is_started = true;
     *w->last = job;
     w->last = &job->next;
-    rlx_cond_signal(&w->changed);
+    w->n_added++;
+    rlx_cond_broadcast(&w->changed);
   }
   rlx_mutex_unlock(&w->lock);
   return error ? RLX_FAIL(RLX_NO_MEMORY, "the system refused a thread (error %d)", error) : RLX_OK;
@@ -101,11 +106,19 @@ bool rlx_worker_run_next(rlx_worker *w) {
   return job != NULL;
 }
 
+void rlx_worker_drain(rlx_worker *w) {
+  if (inside == w) return;
+  rlx_mutex_lock(&w->lock);
+  const uint64_t n = w->n_added;
+  while (w->n_done < n) rlx_cond_wait(&w->changed, &w->lock);
+  rlx_mutex_unlock(&w->lock);
+}
+
 void rlx_worker_destroy(rlx_worker *w) {
   if (!w) return;
   rlx_mutex_lock(&w->lock);
   w->stops = true;
-  rlx_cond_signal(&w->changed);
+  rlx_cond_broadcast(&w->changed);
   const bool is_started = w->is_started;
   rlx_mutex_unlock(&w->lock);
   if (is_started && inside == w) rlx_os_thread_detach(w->thread);

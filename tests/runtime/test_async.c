@@ -2,6 +2,7 @@
  * one session and independence of two sessions. Each test runs on each available device. */
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "faults.h"
 #include "rules.h"
@@ -231,6 +232,37 @@ ON_EACH_DEVICE(a_callback_submits_the_next_run) {
   CHECK_EQ_INT(k.n_wrong, 0);
   rlx_executable_destroy(k.e);
   rlx_session_destroy(s);
+}
+
+static void count_end(void *user, rlx_status status) {
+  if (!status) atomic_fetch_add((atomic_int *)user, 1);
+}
+
+/* Without a completion for the caller, the call may return while the worker ends the run; then both release it. When
+ * the session is destroyed, no thread is left that could still do so. */
+ON_EACH_DEVICE(runs_without_a_completion) {
+  enum { RUNS = 400 };
+  rlx_session *s;
+  OPEN(device, 1, &s);
+  float x[N];
+  static float y[N]; /* a run in flight writes it */
+  static atomic_int n_ended;
+  atomic_store(&n_ended, 0);
+  rlx_executable *e = compile(s, "1000");
+  CHECK(e);
+  fill(x, 2);
+  rlx_named_tensor in = {"x", F32(x, N)}, out = OUT(y, N);
+  const rlx_async_options o = {RLX_ASYNC_OPTIONS_INIT, .done = count_end, .user = &n_ended};
+  for (int i = 0; i < RUNS;) {
+    const rlx_status status = rlx_run_async(e, &in, 1, &out, 1, &o, NULL);
+    if (status == RLX_BUSY) continue; /* the run before */
+    CHECK_OK(status);
+    i++;
+  }
+  rlx_executable_destroy(e);
+  rlx_session_destroy(s);
+  CHECK_EQ_INT(atomic_load(&n_ended), RUNS);
+  CHECK(is_right(y, 2));
 }
 
 typedef struct pair {
