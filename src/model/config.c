@@ -39,12 +39,21 @@ static void mark_words(lm_reader *r, const char *words) {
 
 void lm_reader_mark_known(lm_reader *r, const char *gguf, const char *hf) { mark_words(r, r->json ? hf : gguf); }
 
+/* json_object_getn, which jansson has from 2.14 on; names of facts are short. */
+static json_t *get_named(const json_t *json, const char *name, size_t len) {
+  char text[80];
+  if (len >= sizeof text) return NULL;
+  memcpy(text, name, len);
+  text[len] = 0;
+  return json_object_get(json, text);
+}
+
 json_t *lm_reader_json(lm_reader *r, const char *hf, const char **key) {
   json_t *found = NULL;
   mark_words(r, hf);
   for (const char *at = hf; at && *at;) {
     size_t len = strcspn(at, " ");
-    json_t *v = json_object_getn(r->json, at, len);
+    json_t *v = get_named(r->json, at, len);
     if (v && !json_is_null(v) && !found) {
       *key = at;
       found = v;

@@ -12,6 +12,10 @@ import tempfile
 
 ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
 NEEDS = {"jansson.h": "jansson", "pcre2.h": "pcre2-8", "utf8proc.h": "utf8proc"}
+# As in the headers of the oldest distribution that is served, Ubuntu 20.04.
+VERSIONS = {"jansson.h": "#define JANSSON_MAJOR_VERSION  2\n#define JANSSON_MINOR_VERSION  12\n",
+            "pcre2.h": "#define PCRE2_MAJOR           10\n#define PCRE2_MINOR           34\n",
+            "utf8proc.h": "/** MAJOR */\n#define UTF8PROC_VERSION_MAJOR 2\n#define UTF8PROC_VERSION_MINOR 5\n"}
 
 
 def configure(folder, *options):
@@ -22,15 +26,21 @@ def configure(folder, *options):
     return done.stdout + done.stderr, (out / "build.ninja").read_text()
 
 
+def make_prefix(folder, **texts):
+    """A folder with the libraries' headers (those in `texts` with another text) and files."""
+    prefix = pathlib.Path(folder) / "prefix"
+    for kind in ("include", "lib"):
+        (prefix / kind).mkdir(parents=True)
+    for header, library in NEEDS.items():
+        (prefix / "include" / header).write_text(texts.get(header.removesuffix(".h"), VERSIONS[header]))
+        (prefix / "lib" / f"lib{library}.so").write_text("")
+    return prefix
+
+
 def check_prefix():
     """Libraries in a folder that no linker searches: the link line names their files, and rlx.pc their folder."""
     with tempfile.TemporaryDirectory() as folder:
-        prefix = pathlib.Path(folder) / "prefix"
-        for kind in ("include", "lib"):
-            (prefix / kind).mkdir(parents=True)
-        for header, library in NEEDS.items():
-            (prefix / "include" / header).write_text("")
-            (prefix / "lib" / f"lib{library}.so").write_text("")
+        prefix = make_prefix(folder)
         _, build = configure(folder, f"-DCMAKE_PREFIX_PATH={prefix}")
         links = [line for line in build.splitlines() if line.strip().startswith("LINK_LIBRARIES")]
         pc = (pathlib.Path(folder) / "build/rlx.pc").read_text()
@@ -39,6 +49,16 @@ def check_prefix():
             assert f"-l{library}" in pc
         assert f"-L{prefix}/lib" in pc, pc
         assert f"-isystem {prefix}/include" in build
+
+
+def check_old():
+    """A library that is too old is named with both versions, and language models are left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = make_prefix(folder, jansson="#define JANSSON_MAJOR_VERSION 2\n#define JANSSON_MINOR_VERSION 9\n")
+        said, build = configure(folder, f"-DCMAKE_PREFIX_PATH={prefix}")
+        line = [one for one in said.splitlines() if "Language models are left out" in one]
+        assert len(line) == 1 and f"did not find jansson 2.11 ({prefix}/include has 2.9) (Debian" in line[0], said
+        assert "-DRLX_LM" not in build
 
 
 def check_left_out():
@@ -58,7 +78,7 @@ def main():
         print("SKIP: cmake or ninja is not installed\n0 passed, 0 failed, 1 skipped")
         return 0
     failed = 0
-    checks = (check_prefix, check_left_out)
+    checks = (check_prefix, check_old, check_left_out)
     for check in checks:
         try:
             check()
