@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CLANG_FORMAT ?= clang-format
 build := build/release
 
-.PHONY: help demo chat web check test soak bench docs format install package clean build setup
+.PHONY: help demo chat web check test soak bench docs format install package site clean build setup
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -50,9 +50,11 @@ bench: build ## every benchmark, one after another
 	@for b in $$(find $(build)/bench -maxdepth 1 -type f -perm -u+x | sort); do echo "== $${b##*/}"; $$b || exit 1; done
 
 docs: TARGET := rlx_cli
-docs: build ## regenerate docs/ops.md from the op table; the man page and completions from the command's options
+docs: build ## regenerate what is made from the op table, the command's options and the tables of measurements
 	@tools/make_ops_doc $(build)/rlx > build/ops.md && mv build/ops.md docs/ops.md && echo "wrote docs/ops.md"
 	@tools/make_cli_docs $(build)/rlx && echo "wrote packaging/rlx.1 and packaging/completions"
+	@tools/draw_speed && echo "drew docs/speed-cpu.svg and docs/speed-cuda.svg"
+	@$(build)/rlx plan models/shakespeare/shakespeare.gguf --context 64 --svg docs/plan.svg >build/plan.txt && echo "drew docs/plan.svg"
 
 format: ## clang-format over the C files (tables, *.def, and what is made are left as they are)
 	@find src include tests bench examples tools -name '*.[ch]' -not -path '*/gen/*' -not -name 'k_*.h' -print0 | \
@@ -61,6 +63,9 @@ format: ## clang-format over the C files (tables, *.def, and what is made are le
 install: TARGET := rlx rlx_cli
 install: build ## install under PREFIX (/usr/local), below DESTDIR where that is set
 	@DESTDIR='$(DESTDIR)' cmake --install $(build) --prefix '$(PREFIX)'
+
+site: ## the documents and headers as web pages, in build/site
+	@tools/make_site
 
 package: TARGET := rlx rlx_cli
 package: build ## .tar.gz and .zip, and .deb and .rpm where their tools are, in build/release/packages

@@ -92,6 +92,26 @@ def made_from_the_command():
     call("python3", ROOT / "tools/make_cli_docs", BUILD / "rlx", "--check")
 
 
+def pictures():
+    """The pictures of speed are those of the tables"""
+    call("python3", ROOT / "tools/draw_speed", "--check")
+
+
+def links_of_the_site():
+    """What tools/make_site makes of a link to a page, to a heading, to a picture, and to a file that is no page"""
+    text = ("import importlib.machinery, importlib.util, pathlib, sys\n"
+            "loader = importlib.machinery.SourceFileLoader('make_site', sys.argv[1])\n"
+            "m = importlib.util.module_from_spec(importlib.util.spec_from_loader('make_site', loader))\n"
+            "loader.exec_module(m)\n"
+            "R = m.ROOT\n"
+            "where = {R / 'docs/lm.md': pathlib.Path('lm.md'), R / 'docs/decisions/0001-a.md': pathlib.Path('decisions/0001-a.md'),"
+            " R / 'docs/a.svg': pathlib.Path('a.svg')}\n"
+            "t = '[x](../lm.md#use) [`p.c`](../../src/p.c) ![y](../a.svg) [z](https://example.org) `[k](v)`'\n"
+            "print(m.linked(t, R / 'docs/decisions/0001-a.md', where))\n")
+    found = call("python3", "-B", "-c", text, ROOT / "tools/make_site").strip()
+    assert found == "[x](../lm.md#use) `p.c` ![y](../a.svg) [z](https://example.org) `k`", found
+
+
 def man_page():
     needs("groff")
     page = call("groff", "-man", "-Tascii", "-ww", "-P-cbou", ROOT / "packaging/rlx.1")
@@ -124,7 +144,7 @@ def main():
         print("SKIP: the command is not built, or cpack is not installed\n0 passed, 0 failed, 1 skipped")
         return 0
     passed = failed = skipped = 0
-    for check in (archives, deb, rpm, made_from_the_command, man_page, bash, zsh, fish):
+    for check in (archives, deb, rpm, made_from_the_command, pictures, links_of_the_site, man_page, bash, zsh, fish):
         try:
             check()
             passed += 1
