@@ -9,6 +9,7 @@ const { chromium } = createRequire(`${process.env.PLAYWRIGHT}/`)("playwright-cor
 const [name, address, ...args] = process.argv.slice(2);
 const FLAGS = ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
 const LONG = 900_000;
+const STREAMED = 4; // pieces of a text that must be seen before it is stopped
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
@@ -193,20 +194,12 @@ const cases = {
       note = await loadModel(page, device);
     await page.fill("#chat-tokens", "4000");
     await page.fill("#chat-text", "ROMEO:\n");
-    await page.click("#chat-send");
-    const lengths = [];
-    for (let i = 0; i < 4; i++) {
-      await page.waitForFunction(
-        (n) => document.querySelector("#log .assistant")?.textContent.length > n,
-        lengths[i - 1] ?? 0,
-      );
-      lengths.push(await page.evaluate(() => document.querySelector("#log .assistant").textContent.length));
-    }
-    await page.click("#chat-stop");
+    let lengths = [];
+    while (lengths.length < STREAMED) lengths = await page.evaluate(sendAndStop, STREAMED); // a text may end at once
     await page.waitForFunction(() => !document.querySelector("#chat-send").disabled);
-    const stopped = await page.textContent("#log .assistant");
+    const stopped = await page.textContent("#log .assistant:last-child");
     await page.waitForTimeout(500);
-    const later = await page.textContent("#log .assistant");
+    const later = await page.textContent("#log .assistant:last-child");
     await page.fill("#chat-tokens", "20");
     await page.click("#chat-send");
     await page.waitForFunction(() => /Tokens\/s/.test(document.getElementById("speed").textContent));
@@ -306,6 +299,25 @@ const cases = {
     return { errors };
   },
 };
+
+/* In the page: sends, and stops when the text has grown so many times. The lengths that it had; fewer: it ended first. */
+function sendAndStop(count) {
+  const log = document.getElementById("log"),
+    lengths = [];
+  return new Promise((resolve) => {
+    const observer = new MutationObserver(() => {
+      const text = log.lastElementChild.textContent,
+        isOver = !log.hasAttribute("aria-busy");
+      if (log.lastElementChild.className === "assistant" && text.length > (lengths.at(-1) ?? 0)) lengths.push(text.length);
+      if (lengths.length < count && !isOver) return;
+      observer.disconnect();
+      document.getElementById("chat-stop").click();
+      resolve(lengths);
+    });
+    observer.observe(log, { childList: true, subtree: true, attributes: true });
+    document.getElementById("chat-send").click();
+  });
+}
 
 /* In the page: the smallest contrast of any text with what is behind it, and which text that is. */
 function worstContrast() {
