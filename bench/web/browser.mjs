@@ -26,9 +26,9 @@ function fileOf(name, { files, folders }) {
 
 function answer(request, response, served) {
   const file = fileOf(new URL(request.url, "http://x").pathname, served);
+  const isolates = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
   const headers = {
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Embedder-Policy": "require-corp",
+    ...(served.plain ? {} : isolates),
     "Content-Type": TYPES[(file ?? "x.html").split(".").pop()] ?? "application/octet-stream",
   };
   if (file === null) return response.writeHead(200, headers).end("<!doctype html><title>bench</title>");
@@ -43,8 +43,9 @@ function answer(request, response, served) {
   fs.createReadStream(file, { start: first, end: last }).pipe(response);
 }
 
-/* Runs `measure(argument)` in the page; returns its value and the browser's version. */
-export async function inBrowser({ files = {}, folders = {} }, measure, argument) {
+/* Runs `measure(argument)` in the page, or run(page) here after prepare(page); returns its value and the browser's
+ * version. plain: the page is not isolated. */
+export async function inBrowser({ files = {}, folders = {}, plain, prepare, run }, measure, argument) {
   const served = {
     files: {
       "/rlx/rlx_web.wasm": path.join(ROOT, "build/wasm/rlx_web.wasm"),
@@ -54,6 +55,7 @@ export async function inBrowser({ files = {}, folders = {} }, measure, argument)
       ...files,
     },
     folders: { rlx: path.join(ROOT, "web/rlx"), ...folders },
+    plain,
   };
   const server = http.createServer((request, response) => answer(request, response, served));
   await new Promise((resolve) => server.listen(0, "localhost", resolve));
@@ -67,7 +69,9 @@ export async function inBrowser({ files = {}, folders = {} }, measure, argument)
     page.setDefaultTimeout(0);
     page.on("pageerror", (error) => console.error(error.message));
     await page.goto(`http://localhost:${server.address().port}/`);
-    return { value: await page.evaluate(measure, argument), version: browser.version() };
+    await prepare?.(page);
+    const value = await (run ? run(page) : page.evaluate(measure, argument));
+    return { value, version: browser.version() };
   } finally {
     await browser.close();
     server.close();

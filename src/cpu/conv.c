@@ -83,9 +83,9 @@ cpu_conv_epilogue cpu_conv_epilogue_of(const cpu_call *c, int32_t act, size_t ch
 
 /* ---- sizes ---- */
 
-/* Panel i begins at position i * CPU_CONV_VECS * lanes; the last one includes the positions that fill no vector. */
+/* Panel i begins at position i * vecs * lanes; the last one includes the positions that fill no vector. */
 static void set_panels(conv *v) {
-  size_t lanes = v->table->lanes, max = CPU_CONV_VECS * lanes;
+  size_t lanes = v->table->lanes, max = v->table->vecs * lanes;
   v->panels = v->positions < lanes ? v->positions > 0 : (v->positions - lanes) / max + 1;
   v->widest = v->panels ? round_up(v->positions - (v->panels - 1) * max, lanes) : 0;
   if (v->panels > 1 && v->widest < max) v->widest = max;
@@ -131,6 +131,25 @@ static void set_tasks(conv *v) {
   v->packed_floats = v->is_packed ? 0 : v->groups * round_up(v->group_out, OC_BLOCK) * v->k;
 }
 
+/* An image of one column, as exporters write one axis: the same memory is a row, whose positions are neighbours for
+ * everything below. */
+static bool is_column(const conv *v) {
+  const rlx_conv_window *w = &v->window;
+  return v->in[2] == 1 && v->out[2] == 1 && w->kernel[2] == 1 && !w->pad_lo[2] && !w->pad_hi[2];
+}
+
+static void swap_sizes(int64_t *size) {
+  int64_t rows = size[1];
+  size[1] = size[2];
+  size[2] = rows;
+}
+
+static void lay_down(conv *v) {
+  rlx_conv_window *w = &v->window;
+  int64_t *const all[] = {w->kernel, w->stride, w->dilation, w->pad_lo, w->pad_hi, v->in, v->out};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) swap_sizes(all[i]);
+}
+
 static rlx_status conv_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, uint32_t layout, conv *v) {
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
   cpu_conv_node node;
@@ -148,6 +167,7 @@ static rlx_status conv_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa i
               .is_packed = layout != CPU_LAYOUT_PLAIN};
   rlx_window_sizes(&x->shape, v->in);
   rlx_window_sizes(&n->type.shape, v->out);
+  if (is_column(v)) lay_down(v);
   v->group_in = v->n_in / v->groups;
   v->group_out = v->n_out / v->groups;
   v->taps = (size_t)(v->window.kernel[0] * v->window.kernel[1] * v->window.kernel[2]);
@@ -375,7 +395,7 @@ typedef struct task {
 } task;
 
 static task panel_task(const cpu_call *c, const conv *v, size_t index) {
-  size_t plane = index / v->panels, max = CPU_CONV_VECS * v->table->lanes;
+  size_t plane = index / v->panels, max = v->table->vecs * v->table->lanes;
   task t = {.sample = plane / v->groups, .group = plane % v->groups, .index = index, .first = index % v->panels * max};
   t.columns = cpu_conv_columns(v->table, v->positions - t.first);
   t.step = v->kind == DIRECT ? v->positions : round_up(t.columns, v->table->lanes);

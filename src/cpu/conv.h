@@ -18,7 +18,6 @@
 
 enum {
   CPU_CONV_CHANNELS = 16,   /* output channels per block of weights */
-  CPU_CONV_VECS = 3,        /* vectors of columns in a panel */
   CPU_CONV_MAX_COLUMNS = 64 /* max columns of a panel, including those that fill no vector */
 };
 
@@ -85,6 +84,7 @@ enum { CPU_WINOGRAD_TILE = 6, CPU_WINOGRAD_OUT = 4, CPU_WINOGRAD_ELEMENTS = 36 }
 
 typedef struct cpu_conv_table {
   size_t lanes; /* lanes of a vector */
+  size_t vecs;  /* vectors of columns in a panel */
   /* Fills one row of a panel per tap: its segments are read at x + taps[i] + from. The last segment ends the row. */
   void (*fill_taps)(const float *x, const size_t *taps, size_t n_taps, const cpu_conv_segment *segments,
                     size_t n_segments, size_t step, float *rows);
@@ -92,7 +92,7 @@ typedef struct cpu_conv_table {
   void (*fill_row)(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, size_t columns,
                    float *row);
   /* acc[channels][lda] (+)= w[rows][16]^T panel[rows][ldb], for the first `channels` (1 .. 16) of a block and `columns`
-   * columns, of which at most CPU_CONV_VECS vectors are full. acc has space for all 16 channels. With `out` the sums go
+   * columns, of which at most `vecs` vectors are full. acc has space for all 16 channels. With `out` the sums go
    * through its epilogue to its dst instead. */
   void (*multiply)(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels,
                    bool add, float *acc, size_t lda, const cpu_conv_out *out);
@@ -108,6 +108,7 @@ typedef struct cpu_conv_table {
   void (*depthwise)(const cpu_depthwise_plane *plane); /* a padded one */
   void (*pool_row)(bool is_max, const cpu_pool_row *row);
   float (*sum_all)(const float *x, size_t n);
+  float (*max_all)(const float *x, size_t n); /* NaN propagates */
   /* Winograd, see conv_winograd.c. split_row deals a row into six, by position in the tiles: to[s * step + t] = row[4 t
    * + s]; returns whether all of it may be transformed. tiles_in and tiles_out transform `lanes` tiles at a time: from
    * d[(r % 4 * 6 + s) * step + r / 4 * tiles] to v[36][v_step]; and from m[36][m_step] to rows of the result,
@@ -130,7 +131,7 @@ cpu_conv_epilogue cpu_conv_epilogue_of(const cpu_call *c, int32_t act, size_t ch
 
 /* The columns of the next panel where `left` remain: whole vectors; the last panel includes those that fill none. */
 static inline size_t cpu_conv_columns(const cpu_conv_table *t, size_t left) {
-  size_t max = CPU_CONV_VECS * t->lanes;
+  size_t max = t->vecs * t->lanes;
   return left < max + t->lanes ? left : max;
 }
 

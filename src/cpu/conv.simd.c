@@ -1,19 +1,23 @@
 /* Inner loops of convolution and pooling: see conv.h.
  *
  * Most time is spent in `multiply`. With AVX-512, eight channels by three vectors of positions are 24 sums in
- * registers: each step of k loads three vectors and broadcasts eight weights for 24 multiply-adds. Positions that fill
- * no vector swap the roles: sixteen channels are in a vector, and each position is broadcast. */
+ * registers: each step of k loads three vectors and broadcasts eight weights for 24 multiply-adds. Where fewer sums
+ * stay in registers a tile has two vectors, and a panel two such tiles. Positions that fill no vector swap the roles:
+ * sixteen channels are in a vector, and each position is broadcast. */
 #include "cpu/conv.h"
 
 #include "cpu/math.h"
 
 enum {
-  VECS = CPU_CONV_VECS,
+  TILE_VECS = VF_SUMS < 12 ? 2 : 3,       /* vectors of a register tile, */
+  CHANNELS_AT_ONCE = VF_SUMS / TILE_VECS, /* and its channels */
+  VECS = TILE_VECS == 2 ? 4 : 3,          /* of a panel: whole tiles */
   CHANNELS = CPU_CONV_CHANNELS,
-  CHANNELS_AT_ONCE = VF_REGISTERS / 4, /* channels whose sums of three vectors fit in registers */
-  AHEAD = 32,                          /* steps of k that weights are prefetched ahead: they may be in memory */
-  TAIL = VF_LANES == 16 ? 8 : 4,       /* remaining positions processed together, */
-  WIDE = CHANNELS / VF_LANES           /* and vectors per block of channels */
+  AHEAD = 32,                 /* steps of k that weights are prefetched ahead: they may be in memory */
+  WIDE = CHANNELS / VF_LANES, /* vectors per block of channels, */
+  TAIL = VF_SUMS / WIDE >= 8   ? 8
+         : VF_SUMS / WIDE >= 4 ? 4
+                               : 2 /* and remaining positions processed together */
 };
 
 static void finish(const cpu_conv_epilogue *end, const float *x, void *dst, size_t n) {
@@ -108,16 +112,17 @@ CPU_INLINE vf finish_one(const cpu_conv_out *out, vf v, size_t channel, size_t c
   return out->act ? vf_activate(out->act, v) : v;
 }
 
-/* `n` channels from `first` on by `vecs` vectors of positions; n and vecs are compile-time constants. */
-CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, size_t first) {
-  const float *panel = b->panel, *w = b->w + first;
-  float *acc = b->acc + first * b->lda;
-  vf sum[CHANNELS][VECS];
+/* `n` channels from `first` on by `vecs` vectors of positions from column `at` on; n and vecs are compile-time
+ * constants. */
+CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, size_t first, size_t at) {
+  const float *panel = b->panel + at, *w = b->w + first;
+  float *acc = b->acc + first * b->lda + at;
+  vf sum[CHANNELS][TILE_VECS];
   for (int c = 0; c < n; c++)
     for (int j = 0; j < vecs; j++)
       sum[c][j] = b->add ? vf_load(acc + (size_t)c * b->lda + (size_t)j * VF_LANES) : vf_zero();
   for (size_t t = 0; t < b->rows; t++, panel += b->ldb, w += CHANNELS) {
-    vf x[VECS];
+    vf x[TILE_VECS];
     __builtin_prefetch(w + AHEAD * CHANNELS);
     for (int j = 0; j < vecs; j++) x[j] = vf_load(panel + j * VF_LANES);
     for (int c = 0; c < n; c++) {
@@ -130,7 +135,8 @@ CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, si
       size_t channel = first + (size_t)c, column = (size_t)j * VF_LANES;
       if (!b->out) vf_store(acc + (size_t)c * b->lda + column, sum[c][j]);
       else if (channel < b->channels)
-        vf_store(b->out->dst + channel * b->out->step + column, finish_one(b->out, sum[c][j], channel, column));
+        vf_store(b->out->dst + channel * b->out->step + at + column,
+                 finish_one(b->out, sum[c][j], channel, at + column));
     }
 }
 
@@ -181,8 +187,9 @@ CPU_INLINE void multiply_positions(const int n, const int sums, const block *b, 
 }
 
 static void multiply_tail(size_t n, const block *b, size_t first) {
+#define SUMS_OF(k) (VF_SUMS >= 2 * WIDE * (k) ? VF_SUMS / WIDE / (k) : 1)
 #define POSITIONS(k, sums) \
-  case k: multiply_positions(k < TAIL ? k : TAIL, sums, b, first); break;
+  case k: multiply_positions(k < TAIL ? k : TAIL, SUMS_OF(k) < sums ? SUMS_OF(k) : sums, b, first); break;
   switch (n) {
     POSITIONS(1, 4)
     POSITIONS(2, 2) POSITIONS(3, 2) POSITIONS(4, 1) POSITIONS(5, 1) POSITIONS(6, 1) POSITIONS(7, 1) POSITIONS(8, 1)
@@ -193,11 +200,13 @@ static void multiply(const float *w, const float *panel, size_t ldb, size_t rows
                      bool add, float *acc, size_t lda, const cpu_conv_out *out) {
   size_t vecs = columns / VF_LANES;
   block b = {w, panel, ldb, rows, lda, channels, acc, add, out};
-  for (size_t c = 0; vecs == 3 && c < channels; c += CHANNELS_AT_ONCE) multiply_vectors(CHANNELS_AT_ONCE, 3, &b, c);
-  for (size_t c = 0; vecs == 2 && c < channels; c += CHANNELS_AT_ONCE) multiply_vectors(CHANNELS_AT_ONCE, 2, &b, c);
+  size_t at = 0;
+  for (; vecs >= TILE_VECS; vecs -= TILE_VECS, at += TILE_VECS * VF_LANES)
+    for (size_t c = 0; c < channels; c += CHANNELS_AT_ONCE) multiply_vectors(CHANNELS_AT_ONCE, TILE_VECS, &b, c, at);
+  for (size_t c = 0; vecs == 2 && c < channels; c += CHANNELS_AT_ONCE) multiply_vectors(CHANNELS_AT_ONCE, 2, &b, c, at);
   for (size_t c = 0; vecs == 1 && c < channels; c += 2 * CHANNELS_AT_ONCE)
-    multiply_vectors(2 * CHANNELS_AT_ONCE, 1, &b, c);
-  for (size_t j = vecs * VF_LANES; j < columns; j += TAIL)
+    multiply_vectors(2 * CHANNELS_AT_ONCE, 1, &b, c, at);
+  for (size_t j = columns / VF_LANES * VF_LANES; j < columns; j += TAIL)
     multiply_tail(columns - j < TAIL ? columns - j : TAIL, &b, j);
 }
 
@@ -425,7 +434,9 @@ CPU_INLINE void depthwise_same(const cpu_depthwise_plane *p, const size_t kernel
 
 static void depthwise_sums(const cpu_depthwise_plane *p) {
   bool square = p->kernel == p->kernel_rows;
-  bool same = p->pad_rows == p->kernel / 2 && p->stride_rows == 1 && p->stride == 1 && p->out_rows == p->rows;
+  /* With fewer rows than the kernel has, most products of depthwise_same would belong to rows outside. */
+  bool same = p->pad_rows == p->kernel / 2 && p->stride_rows == 1 && p->stride == 1 && p->out_rows == p->rows &&
+              p->rows >= p->kernel;
   if (!p->padded && p->kernel == 3 && same) depthwise_same(p, 3);
   else if (!p->padded && p->kernel == 5 && same) depthwise_same(p, 5);
   else if (!p->padded && p->kernel == 3 && p->stride == 1) depthwise_centred(p, 3, 1);
@@ -490,6 +501,22 @@ static float sum_all(const float *x, size_t n) {
   return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
 }
 
+static float max_all(const float *x, size_t n) {
+  vf max[4];
+  for (size_t j = 0; j < 4; j++) max[j] = vf_set(-INFINITY);
+  size_t i = 0;
+  for (; i + 4 * VF_LANES <= n; i += 4 * VF_LANES)
+    for (size_t j = 0; j < 4; j++) max[j] = max_of(vf_load(x + i + j * VF_LANES), max[j]);
+  for (; i + VF_LANES <= n; i += VF_LANES) max[0] = max_of(vf_load(x + i), max[0]);
+  float lanes[VF_LANES], result = -INFINITY;
+  vf_store(lanes, max_of(max_of(max[0], max[1]), max_of(max[2], max[3])));
+  for (size_t j = 0; j < VF_LANES + n - i; j++) {
+    float a = j < VF_LANES ? lanes[j] : x[i + j - VF_LANES];
+    if (a > result || a != a) result = a;
+  }
+  return result;
+}
+
 /* ---- rows ---- */
 
 /* Two vectors at a time: each sum stays in its register over all taps. */
@@ -533,6 +560,7 @@ static void sum_strided(const float *x, size_t stride, float *y, size_t n) {
 }
 
 const cpu_conv_table CPU_TABLE(cpu_conv) = {.lanes = VF_LANES,
+                                            .vecs = VECS,
                                             .fill_taps = fill_taps,
                                             .fill_row = fill_row,
                                             .multiply = multiply,
@@ -545,6 +573,7 @@ const cpu_conv_table CPU_TABLE(cpu_conv) = {.lanes = VF_LANES,
                                             .depthwise = depthwise,
                                             .pool_row = pool_row,
                                             .sum_all = sum_all,
+                                            .max_all = max_all,
                                             .split_row = split_row,
                                             .tiles_in = tiles_in,
                                             .tiles_out = tiles_out};

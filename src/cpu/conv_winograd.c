@@ -57,14 +57,14 @@ static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 /* The number of blocks of n tiles; the first column and the columns of one; and the floats per channel of a block. */
 static size_t count_blocks(const cpu_conv_table *t, size_t n) {
-  return n < t->lanes ? 1 : (n - t->lanes) / (CPU_CONV_VECS * t->lanes) + 1;
+  return n < t->lanes ? 1 : (n - t->lanes) / (t->vecs * t->lanes) + 1;
 }
-static size_t block_first(const cpu_conv_table *t, size_t block) { return block * CPU_CONV_VECS * t->lanes; }
+static size_t block_first(const cpu_conv_table *t, size_t block) { return block * t->vecs * t->lanes; }
 static size_t block_columns(const cpu_conv_table *t, size_t n, size_t block) {
   return cpu_conv_columns(t, n - block_first(t, block));
 }
 /* Every block has space for the widest. */
-static size_t max_step(const cpu_conv_table *t) { return (CPU_CONV_VECS + 1) * t->lanes; }
+static size_t max_step(const cpu_conv_table *t) { return (t->vecs + 1) * t->lanes; }
 static size_t block_step(const cpu_conv_table *t, size_t n, size_t block) {
   return round_up(block_columns(t, n, block), t->lanes);
 }
@@ -95,8 +95,8 @@ static rlx_status read_node(const rlx_graph *g, const rlx_node_rec *n, cpu_isa i
 static void set_sizes(cpu_winograd *v) {
   size_t tile_floats = ELEMENTS * v->n_in;
   v->batch_rows = BATCH_FLOATS / (tile_floats * v->row);
-  if (v->batch_rows * v->row < v->table->lanes * CPU_CONV_VECS)
-    v->batch_rows = (v->table->lanes * CPU_CONV_VECS + v->row - 1) / v->row;
+  if (v->batch_rows * v->row < v->table->lanes * v->table->vecs)
+    v->batch_rows = (v->table->lanes * v->table->vecs + v->row - 1) / v->row;
   if (v->batch_rows > v->rows) v->batch_rows = v->rows;
   size_t n = v->batch_rows * v->row, blocks = count_blocks(v->table, n);
   v->v_floats = blocks * ELEMENTS * element_step(v->n_in, max_step(v->table));

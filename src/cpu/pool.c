@@ -1,8 +1,8 @@
 /* pool_max and pool_avg: a row of the result is the maximum or the mean, over the taps, of shifted rows of the input.
  *
  * A task is a plane. The common case is by lines: f32, stride 1 or 2 along the row, every window overlaps the input. It
- * reduces the rows of the window into one padded line and then reduces along the line. The mean of a whole f32 plane is
- * one sum. All others are reduced tap by tap: the output columns that a tap reaches are computed per tap, so no padding
+ * reduces the rows of the window into one padded line and then reduces along the line. The mean or maximum of a
+ * whole f32 plane is one pass over it. All others are reduced tap by tap: the output columns that a tap reaches are computed per tap, so no padding
  * is stored. Inputs that are not f32 are converted a row at a time, once per kernel row that reads them. This costs
  * little, as pooling is a small part of a model. A mean with a single output column sums along the row instead of tap
  * by tap. */
@@ -67,7 +67,7 @@ static rlx_status pool_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa i
   p->planes = (size_t)n->type.shape.v[0] * (size_t)n->type.shape.v[1];
   p->slots = p->planes < SLOTS ? p->planes : SLOTS;
   p->converted = p->type == RLX_F32 ? 0 : (size_t)p->in[2];
-  p->is_whole = read.whole && p->type == RLX_F32 && !p->is_max;
+  p->is_whole = read.whole && p->type == RLX_F32;
   p->by_lines = lines_fit(p);
   if (p->by_lines)
     p->line = (size_t)(p->window.pad_lo[2] + p->in[2]) + (size_t)(p->out[2] * p->window.stride[2]) +
@@ -214,11 +214,21 @@ static float mean_of(const pool *p, const float *x, size_t n) {
   return (float)(sum / (double)n);
 }
 
+static float max_of(const pool *p, const float *x, size_t n) {
+  float max = -INFINITY;
+  for (size_t at = 0; at < n && !cpu_stops(); at += SUM_RUN) {
+    float part = p->table->max_all(x + at, n - at < SUM_RUN ? n - at : SUM_RUN);
+    if (part > max || isnan(part)) max = part;
+    if (isnan(max)) break;
+  }
+  return max;
+}
+
 static void run_plane(const cpu_call *c, size_t plane, float *result) {
   const pool *p = c->prepared;
   size_t n_in = (size_t)(p->in[0] * p->in[1] * p->in[2]), n_out = (size_t)(p->out[0] * p->out[1] * p->out[2]);
   const float *from = (const float *)cpu_in(c, 0) + plane * n_in;
-  if (p->is_whole) ((float *)c->out)[plane] = mean_of(p, from, n_in);
+  if (p->is_whole) ((float *)c->out)[plane] = p->is_max ? max_of(p, from, n_in) : mean_of(p, from, n_in);
   else if (p->by_lines) run_lines(p, from, (float *)c->out + plane * n_out, result);
   else run_taps(c, plane, result);
 }

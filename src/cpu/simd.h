@@ -9,7 +9,8 @@
  * x86; kernels that must propagate NaN do so explicitly.
  *
  * Properties: VF_LANES; VF_REGISTERS, 16 or 32; VF_TILE_ROWS, the rows of a register tile of two vectors each (gemm);
- * VF_FMA_IS_EXACT, whether vf_fma always rounds once.
+ * VF_SUMS, how many sums a loop keeps in registers, by default three quarters of them; VF_FMA_IS_EXACT, whether vf_fma
+ * always rounds once.
  *
  * Bytes. A vi is also four bytes per lane: vb_add wraps, vb_lookup reads a table of 16 by the bytes (0 .. 15) and adds
  * an offset, vb_count counts how many of two rising limits a byte reaches. A sum of products of codes (bytes of a
@@ -55,6 +56,10 @@ CPU_INLINE vx_bytes_ vx_load1(const unsigned char *p, ptrdiff_t step) {
 #endif
 
 /* ---- common to all sets ---- */
+
+#if !defined(VF_SUMS)
+#define VF_SUMS (VF_REGISTERS / 4 * 3)
+#endif
 
 #if VB_MAX_BYTES == 1
 typedef vi vc;

@@ -11,7 +11,8 @@
 #define VF_LANES 4
 #define VF_REGISTERS 16   /* of x86-64, which leaves no more than NEON */
 #define VF_FMA_IS_EXACT 0 /* vf_fma may round twice */
-#define VF_TILE_ROWS 6    /* rows of a register tile with two vectors each */
+#define VF_TILE_ROWS 4    /* rows of a register tile with two vectors each */
+#define VF_SUMS 8         /* of more, engines keep some in memory, at half the speed (docs/performance.md) */
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
 typedef vi vm;

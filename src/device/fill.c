@@ -9,6 +9,13 @@
 /* Part of a task: large enough for a system call, small enough that a slot of 8 MiB occupies 16 threads. */
 enum { PART_BYTES = 512 << 10, BUFFER_BYTES = 8 << 20 };
 
+/* In WebAssembly a thread is an instance of its own, with none of the files that another one opened. */
+#if defined(__wasm__)
+enum { THREADS_READ_FILES = 0 };
+#else
+enum { THREADS_READ_FILES = 1 };
+#endif
+
 /* ---- a range in parts ---- */
 
 typedef rlx_status (*part_fn)(const void *what, uint64_t from, void *to, size_t bytes);
@@ -49,6 +56,10 @@ static rlx_status read_part(const void *what, uint64_t from, void *to, size_t by
   if (!s->data) return s->read(s->user, from, to, bytes);
   memcpy(to, (const unsigned char *)s->data + from, bytes);
   return RLX_OK;
+}
+
+static rlx_pool *readers(const rlx_byte_source *s, rlx_pool *pool) {
+  return s->data || THREADS_READ_FILES ? pool : NULL;
 }
 
 typedef struct packing {
@@ -123,7 +134,7 @@ static rlx_status write_packed(rlx_queue *q, const rlx_bound *at, const packing 
 /* ---- public calls ---- */
 
 rlx_status rlx_source_read(const rlx_byte_source *s, void *to, uint64_t bytes, rlx_pool *pool) {
-  return do_range(read_part, s, 0, to, bytes, pool);
+  return do_range(read_part, s, 0, to, bytes, readers(s, pool));
 }
 
 rlx_status rlx_bound_fill(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout,
@@ -135,5 +146,5 @@ rlx_status rlx_bound_fill(rlx_queue *q, const rlx_bound *at, const rlx_type *typ
   if (layout) return write_window(q, at, &(filling){pack_part, &p, pool});
   if (source->data && (at->bytes < RLX_FILL_LARGE || !pool))
     return b->write(q, at->block, at->offset, source->data, at->bytes);
-  return write_window(q, at, &(filling){read_part, source, pool});
+  return write_window(q, at, &(filling){read_part, source, readers(source, pool)});
 }

@@ -222,4 +222,14 @@ static void any_pool(uint64_t *seed, cpu_check_line *l, const char *op) {
 static void any_max(uint64_t *seed, cpu_check_line *l) { any_pool(seed, l, "pool_max"); }
 static void any_avg(uint64_t *seed, cpu_check_line *l) { any_pool(seed, l, "pool_avg"); }
 TEST(pool_max_random) { CHECK(cpu_check_random(RLX_OP_pool_max, TEST_IS_SANITIZED ? 40 : 150, any_max, NULL)); }
+
+/* The maximum of whole planes: fewer elements than a vector has, several vectors, NaN and infinities among them. */
+TEST(pool_max_whole) {
+  static const char *const sizes[] = {"1", "3", "17", "64", "508", "9,7", "1,1", "33,16", "2,3,5"};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    char inputs[64];
+    snprintf(inputs, sizeof inputs, "x: f32[2,5,%s] special", sizes[i]);
+    CHECK(cpu_check_text(RLX_OP_pool_max, inputs, "pool_max(%x)", NULL));
+  }
+}
 TEST(pool_avg_random) { CHECK(cpu_check_random(RLX_OP_pool_avg, TEST_IS_SANITIZED ? 40 : 150, any_avg, NULL)); }

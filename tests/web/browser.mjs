@@ -115,7 +115,9 @@ const cases = {
 
   /* The same text as elsewhere, by each way of getting at a file. */
   async sources(device, file, ...urls) {
-    const page = await openPage();
+    const page = await openPage(),
+      workers = new Set();
+    page.on("worker", (worker) => workers.add(worker.url().split("/").pop()));
     await page.selectOption("#model-choice", "file");
     const texts = {};
     const generate = () =>
@@ -151,7 +153,7 @@ const cases = {
       }
       return names;
     });
-    return texts;
+    return { ...texts, workers: [...workers], helper: workers.has("reader.js") };
   },
 
   /* The same greedy text on both devices, and what is left of the module's memory after it. */

@@ -205,6 +205,17 @@ const cases = {
     return found;
   },
 
+  /* The text with one thread and with two. */
+  async threadsRead(url, model) {
+    const texts = [];
+    for (const threads of [1, 2]) {
+      const lm = await rlx.loadLm(model, { wasmUrl: url, device: "cpu", threads });
+      texts.push(await lm.generate("a", { maxTokens: 4, ignoreEnd: true }).text());
+      await lm.close();
+    }
+    return texts;
+  },
+
   /* A load and two tokens, and the most memory that this process ever had. */
   async large(model) {
     const fs = await import("node:fs");

@@ -81,6 +81,13 @@ def every_source_gives_the_same_text():
             equal(told[way], expected["text"], f"the text from {way}")
         for way, status in {"cut": "io", "cutwhole": "io", "missing": "not found"}.items():
             equal(told[f"{base}/{way}/model"].get("status"), status, f"{way}: {told[f'{base}/{way}/model']}")
+        check(told["helper"], f"no helper reads: {told}")
+        plain = drive("sources", "cpu", SHAKESPEARE, *[f"{base}/{way}/model" for way in ["good", "once", "cut"]],
+                      page=["--plain"])
+        for way in ["file", f"{base}/good/model", f"{base}/once/model"]:
+            equal(plain[way], expected["text"], f"the text from {way}, read synchronously")
+        equal(plain[f"{base}/cut/model"].get("status"), "io", "cut, read synchronously")
+        check(not plain["helper"], "a helper reads on a page that cannot share memory")
     equal(told["left"], [], "downloads that were left behind")
     del Vices.headers_too["Access-Control-Expose-Headers"]  # the size must then be asked for
     with Server(model=SHAKESPEARE) as base:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 from web import ROOT, SECONDS, SHAKESPEARE, WASM, Server, fetch_model, js, node, skip_all_without
+from random_model import write_model
 from cli import (LINEAR, LINEAR_RESULT, OPEN, Skip, check, close, equal, load, main, npy, rlx, rlx_json, test)
 
 skip_all_without(node)
@@ -143,6 +144,10 @@ def threads_compute_the_same():
         equal(run["live"], 0, "blocks left")
     equal([run["about"]["started"] for run in told], [1, 3, 5, 5], "threads started")
     equal({run["about"]["inUse"] for run in told}, {1}, "threads in use after all is closed")
+    path = pathlib.Path("threads.gguf").resolve()
+    write_model(path, width=1024, layers=1)  # weights that several threads would read if they could
+    texts = js("threadsRead", module, path)
+    check(texts[0] == texts[1] != "", f"large weights with one thread and with two: {texts}")
     alone = js("about")["threads"]
     check(alone["started"] == 1 and "module has no threads" in alone["why"], f"without threads: {alone}")
 

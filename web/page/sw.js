@@ -21,6 +21,7 @@ const FILES = [
   "rlx/module.js",
   "rlx/wasi.js",
   "rlx/files.js",
+  "rlx/reader.js",
   "rlx/thread.js",
   "rlx/threads.js",
   "rlx/gpu.js",

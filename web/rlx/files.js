@@ -1,9 +1,11 @@
-/* Sources of bytes for virtual files (wasi.js): a URL, a File, memory, the origin's private file system, in Node a path.
+/* Sources of bytes for virtual files (wasi.js): a URL, a File, memory, the private file system, in Node a path.
  *
- * A source answers synchronously, because C reads with pread: workers have synchronous forms of everything. Nothing is
- * held whole in memory. A URL is read by range requests, in pieces of 4 MiB, the latest of which are kept; a reader
- * that moves forward gets several pieces per request. A server that has no ranges sends the file as a whole, which then
- * goes to the private file system (in Node to a temporary file), and is read from there.
+ * A source answers synchronously, because C reads with pread. Nothing is held whole in memory. A URL is read by range
+ * requests, in pieces of 4 MiB, the latest of which are kept, and so is a File; a caller that moves forward gets
+ * several pieces per request. Where memory can be shared a helper (reader.js) reads them and the caller waits.
+ * Elsewhere the synchronous forms serve that workers have, with which Chromium keeps all that was read until the
+ * worker is idle. A server that has no ranges sends the file as a whole, which then goes to the private file system
+ * (in Node to a temporary file), and is read from there.
  *
  *   source = await openSource(spec, { onDownload(done, total), signal })
  *   source.size, source.mtime, source.read(offset, target) -> bytes read, source.close()
@@ -32,26 +34,45 @@ const plural = (n) => `${n} byte${n === 1 ? "" : "s"}`;
 
 /* ---- Pieces ---- */
 
-/* A source over `fetch(begin, end)`, which returns exactly those bytes, synchronously, or throws. */
+/* A source over `fetch(begin, end)`, which returns exactly those bytes, synchronously, or throws; the caller may
+ * overwrite them afterwards. Pieces are copied into buffers that are used again. */
 class Pieces {
-  constructor(size, mtime, fetch, first) {
+  constructor({ size, mtime = 0, fetch, first, close = () => {} }) {
     this.size = size;
     this.mtime = mtime;
     this.fetch = fetch;
+    this.closeFetch = close;
     this.pieces = new Map(); // in order of use
+    this.free = [];
     this.last = -2;
     if (first) this.#keep(0, first);
   }
 
   #keep(index, bytes) {
-    this.pieces.set(index, bytes);
-    while (this.pieces.size > KEPT_PIECES) this.pieces.delete(this.pieces.keys().next().value);
+    const buffer = this.free.pop() ?? new Uint8Array(Math.min(PIECE, this.size));
+    buffer.set(bytes);
+    const piece = buffer.subarray(0, bytes.length);
+    this.#use(index, piece);
+    return piece;
+  }
+
+  /* Makes a piece the latest, and drops the one that was not used for the longest time. */
+  #use(index, piece) {
+    this.#drop(index, piece);
+    this.pieces.set(index, piece);
+    if (this.pieces.size > KEPT_PIECES) this.#drop(this.pieces.keys().next().value);
+  }
+
+  #drop(index, unless) {
+    const old = this.pieces.get(index);
+    if (old && old !== unless) this.free.push(new Uint8Array(old.buffer));
+    this.pieces.delete(index);
   }
 
   #piece(index) {
     let piece = this.pieces.get(index);
     if (piece) {
-      this.pieces.delete(index);
+      this.#use(index, piece);
     } else {
       const ahead = index === this.last + 1 ? AHEAD_PIECES : 1;
       const begin = index * PIECE,
@@ -59,9 +80,8 @@ class Pieces {
       const bytes = this.fetch(begin, end);
       for (let at = PIECE, i = index + 1; at < bytes.length; at += PIECE, i++)
         this.#keep(i, bytes.subarray(at, at + PIECE));
-      piece = bytes.subarray(0, PIECE);
+      piece = this.#keep(index, bytes.subarray(0, PIECE));
     }
-    this.#keep(index, piece);
     this.last = index;
     return piece;
   }
@@ -78,6 +98,89 @@ class Pieces {
 
   close() {
     this.pieces.clear();
+    this.free.length = 0;
+    this.closeFetch();
+  }
+}
+
+/* ---- The helper that reads ---- */
+
+export const READER_HEAD = 4096; // bytes of the shared memory before those of the file
+const START_MILLISECONDS = 10_000;
+const decoder = new TextDecoder();
+
+async function startWorker() {
+  const url = new URL("./reader.js", import.meta.url);
+  if (isNode) {
+    const { Worker: Thread } = await import("node:worker_threads");
+    const worker = new Thread(url);
+    worker.unref();
+    return { worker, on: (name, fn) => worker.once(name, fn) };
+  }
+  // Written so that bundlers find the worker.
+  const worker = new Worker(new URL("./reader.js", import.meta.url), { type: "module", name: "rlx-reader" });
+  return { worker, on: (name, fn) => worker.addEventListener(name, fn, { once: true }) };
+}
+
+/* One for all files of this worker: who reads waits, so there is one request at a time. */
+class Reader {
+  static #started = null;
+
+  /* null: there is none, and files are read by the synchronous forms. */
+  static start() {
+    const isShared = typeof SharedArrayBuffer === "function" && (isNode || globalThis.crossOriginIsolated === true);
+    return (Reader.#started ??= isShared ? Reader.#create().catch(() => null) : Promise.resolve(null));
+  }
+
+  static async #create() {
+    const shared = new SharedArrayBuffer(READER_HEAD + AHEAD_PIECES * PIECE),
+      { worker, on } = await startWorker();
+    try {
+      await new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error("it did not start in time")), START_MILLISECONDS);
+        const settle = (fn) => (event) => {
+          clearTimeout(timer);
+          fn(event);
+        };
+        on("message", settle(resolve));
+        on("error", settle(reject));
+        worker.postMessage(shared);
+      });
+    } catch (error) {
+      worker.terminate();
+      throw error;
+    }
+    return new Reader(worker, shared);
+  }
+
+  #blobs = 0;
+
+  constructor(worker, shared) {
+    this.worker = worker;
+    this.shared = shared;
+    this.head = new Int32Array(shared, 0, 2);
+  }
+
+  /* A number for the blob in requests. */
+  add(blob) {
+    this.worker.postMessage({ add: ++this.#blobs, blob });
+    return this.#blobs;
+  }
+
+  remove(number) {
+    this.worker.postMessage({ remove: number });
+  }
+
+  /* { bytes, status, headers } or { error, isCut }; the bytes are valid until the next call. */
+  read(part) {
+    Atomics.store(this.head, 0, 0);
+    this.worker.postMessage({ part });
+    Atomics.wait(this.head, 0, 0);
+    const result = JSON.parse(decoder.decode(new Uint8Array(this.shared, 8, this.head[1]).slice()));
+    if (result.error !== undefined) return result;
+    // One more than was asked for: then it is the wrong number whatever it is.
+    const room = this.shared.byteLength - READER_HEAD;
+    return { ...result, bytes: new Uint8Array(this.shared, READER_HEAD, Math.min(result.n, room)) };
   }
 }
 
@@ -97,11 +200,24 @@ function bytesSource(bytes) {
   };
 }
 
-function blobSource(blob) {
+async function blobSource(blob) {
+  const mtime = blob.lastModified ?? 0,
+    reader = await Reader.start();
+  if (!reader) return synchronousBlob(blob, mtime);
+  const number = reader.add(blob);
+  const fetch = (begin, end) => {
+    const { bytes, error } = reader.read({ blob: number, begin, end });
+    if (bytes?.length === end - begin) return bytes;
+    throw new SourceError("io", `the file can no longer be read: ${error ?? "it has another size"}`);
+  };
+  return new Pieces({ size: blob.size, mtime, fetch, close: () => reader.remove(number) });
+}
+
+function synchronousBlob(blob, mtime) {
   const reader = new FileReaderSync();
   return {
     size: blob.size,
-    mtime: blob.lastModified ?? 0,
+    mtime,
     read(offset, target) {
       let part;
       try {
@@ -221,46 +337,30 @@ function tryAgain(url, once) {
   }
 }
 
-/* In a browser's worker: a synchronous request. */
-function browserFetcher(file) {
+/* By the helper, or without one in a browser's worker by a synchronous request. */
+async function urlFetcher(file) {
+  const reader = await Reader.start();
+  const ask = reader ? (begin, end) => reader.read({ url: file.url, begin, end }) : requestSynchronously(file.url);
   return (begin, end) =>
     tryAgain(file.url, () => {
-      const request = new XMLHttpRequest();
-      request.open("GET", file.url, false);
-      request.responseType = "arraybuffer";
-      request.setRequestHeader("Range", `bytes=${begin}-${end - 1}`);
-      request.send();
-      const header = (name) => request.getResponseHeader(name);
-      return checkPart(file, begin, end, {
-        status: request.status,
-        header,
-        bytes: new Uint8Array(request.response ?? new ArrayBuffer(0)),
-      });
+      const { error, isCut, status, headers, bytes } = ask(begin, end);
+      if (error !== undefined)
+        throw passing(`${file.url}: ${isCut ? "the connection ended" : "no connection"}: ${error}`);
+      return checkPart(file, begin, end, { status, header: (name) => headers[name] ?? null, bytes });
     });
 }
 
-/* In Node: a helper thread fetches (fetcher.js), this one waits. */
-async function nodeFetcher(file) {
-  const { Worker, receiveMessageOnPort, MessageChannel } = await import("node:worker_threads");
-  const { port1, port2 } = new MessageChannel(),
-    signal = new Int32Array(new SharedArrayBuffer(4));
-  const helper = new Worker(new URL("./fetcher.js", import.meta.url), {
-    workerData: { port: port2, signal },
-    transferList: [port2],
-  });
-  helper.unref();
-  port1.unref();
-  const fetch = (begin, end) =>
-    tryAgain(file.url, () => {
-      Atomics.store(signal, 0, 0);
-      port1.postMessage({ url: file.url, begin, end });
-      Atomics.wait(signal, 0, 0);
-      const { message } = receiveMessageOnPort(port1);
-      if (message.error)
-        throw passing(`${file.url}: ${message.isCut ? "the connection ended" : "no connection"}: ${message.error}`);
-      return checkPart(file, begin, end, { ...message, header: (name) => message.headers[name] ?? null });
-    });
-  return { fetch, close: () => port1.postMessage(null) };
+function requestSynchronously(url) {
+  return (begin, end) => {
+    const request = new XMLHttpRequest();
+    request.open("GET", url, false);
+    request.responseType = "arraybuffer";
+    request.setRequestHeader("Range", `bytes=${begin}-${end - 1}`);
+    request.send();
+    const headers = {};
+    for (const name of ["content-range", "etag", "last-modified"]) headers[name] = request.getResponseHeader(name);
+    return { status: request.status, headers, bytes: new Uint8Array(request.response ?? new ArrayBuffer(0)) };
+  };
 }
 
 async function fetchFirst(url, signal) {
@@ -302,14 +402,7 @@ async function rangeSource(url, response, signal) {
   }
   if (first?.length !== Math.min(PIECE, file.size)) first = null; // asked for again when it is read
   const mtime = Date.parse(header("last-modified") ?? "") || 0;
-  if (!isNode) return new Pieces(file.size, mtime, browserFetcher(file), first);
-  const fetcher = await nodeFetcher(file),
-    source = new Pieces(file.size, mtime, fetcher.fetch, first);
-  source.close = () => {
-    source.pieces.clear();
-    fetcher.close();
-  };
-  return source;
+  return new Pieces({ size: file.size, mtime, fetch: await urlFetcher(file), first });
 }
 
 /* ---- Servers without ranges ---- */
