@@ -242,7 +242,7 @@ def info(struct: Any) -> Info:
         elif field.kind == "enum":
             members = getattr(enums, ENUM_CLASSES.get(field.cname.replace("enum ", ""), ""), None)
             value = members(value) if members else value
-        elif field.cname == "rlx_dims":
+        elif field.cname.endswith("rlx_dims"):
             value = tuple(value.v[0:max(value.n, 0)])
         fields[name] = value
     return Info(fields)
