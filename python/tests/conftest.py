@@ -46,3 +46,14 @@ def endless(trips=2 ** 40):
     (last,) = rlx.ops.while_(cond, body, [start], carried=1, max_trips=trips)
     graph.output("last", last)
     return graph
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The closing line that tools/test adds up, and a line for each skip."""
+    counts = {name: len(terminalreporter.stats.get(name, [])) for name in ("passed", "failed", "error", "skipped")}
+    for report in terminalreporter.stats.get("skipped", []):
+        terminalreporter.write_line(f"SKIP  {report.nodeid}: {report.longrepr[2] if report.longrepr else ''}")
+    for report in terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", []):
+        terminalreporter.write_line(f"FAIL  {report.nodeid}")
+    failed = counts["failed"] + counts["error"]
+    terminalreporter.write_line(f"{counts['passed']} passed, {failed} failed, {counts['skipped']} skipped")
