@@ -82,6 +82,39 @@ CASES(attention,
   {"f64",              "q: f64[1,3,2,8]; k: f64[1,5,2,8]; v: f64[1,5,2,8]",
                        "attention(%q, %k, %v) {causal=true}"});
 
+CASES(paged_attention,
+  {"tiny",     "q: f32[1,1,1,4]; k: f32[2,1,1,4]; v: f32[2,1,1,4]; p: i32[1,2] values(1,0)",
+               "paged_attention(%q, %k, %v, %p)"},
+  {"odd",      "q: f32[2,3,3,7]; k: f32[5,3,3,7]; v: f32[5,3,3,7]; p: i32[2,2] values(4,1,1,3); n: i32[2] values(5,4)",
+               "paged_attention(%q, %k, %v, %p, %n) {causal=true}"},
+  {"shared",   "q: f32[3,1,6,8]; k: f32[6,4,2,8]; v: f32[6,4,2,8]; p: i32[3,3] values(0,1,2,0,1,3,0,4,5); "
+               "n: i32[3] values(12,9,1)", "paged_attention(%q, %k, %v, %p, %n)"},
+  {"offsets",  "q: f32[2,4,4,8]; k: f32[4,8,1,8]; v: f32[4,8,1,8]; p: i32[2,2] values(3,2,0,1); n: i32[2] values(11,4); "
+               "o: i32[2] values(7,0)", "paged_attention(%q, %k, %v, %p, %n, %o) {causal=true}"},
+  {"window",   "q: f32[1,5,2,8]; k: f32[3,8,2,8]; v: f32[3,8,2,8]; p: i32[1,3] values(2,0,1); n: i32[] values(21); "
+               "o: i32[] values(16)",
+               "paged_attention(%q, %k, %v, %p, %n, %o) {causal=true, window=6, softcap=2.0, scale=0.4}"},
+  {"sinks",    "q: f32[2,2,4,8]; k: f32[3,4,2,8]; v: f32[3,4,2,8]; p: i32[2,2] values(0,1,2,1); n: i32[2] values(7,0); "
+               "s: f32[4]", "paged_attention(%q, %k, %v, %p, %n, _, %s)"},
+  {"no_page",  "q: f32[1,2,2,4]; k: f32[2,3,2,4]; v: f32[2,3,2,4]; p: i32[1,0]", "paged_attention(%q, %k, %v, %p)"},
+  {"no_query", "q: f32[2,0,2,4]; k: f32[2,3,2,4]; v: f32[2,3,2,4]; p: i32[2,1] values(0,1)",
+               "paged_attention(%q, %k, %v, %p)"},
+  {"out_of_range", "q: f32[1,2,2,4]; k: f32[3,3,2,4]; v: f32[3,3,2,4]; p: i32[1,3] values(-1,7,1)",
+                   "paged_attention(%q, %k, %v, %p)"},
+  {"f16_cache", "q: f32[2,1,9,64]; k: f16[9,64,3,64]; v: f16[9,64,3,64]; p: i32[2,4] values(8,1,3,5,8,1,2,0); "
+                "n: i32[2] values(200,130)", "paged_attention(%q, %k, %v, %p, %n)"},
+  {"prompt",    "q: f32[2,32,6,32]; k: f16[7,64,2,32]; v: f16[7,64,2,32]; p: i32[2,3] values(4,2,6,4,1,0); "
+                "n: i32[2] values(172,70); o: i32[2] values(140,50)",
+                "paged_attention(%q, %k, %v, %p, %n, %o) {causal=true}"},
+  {"long",      "q: f32[1,1,4,16]; k: f32[12,96,1,16]; v: f32[12,96,1,16]; p: i32[1,12] "
+                "values(11,0,10,1,9,2,8,3,7,4,6,5); n: i32[] values(1131)", "paged_attention(%q, %k, %v, %p, %n)"},
+  {"own_value_size", "q: f32[1,3,2,8]; k: bf16[2,5,1,8]; v: bf16[2,5,1,12]; p: i32[1,2] values(1,0)",
+                     "paged_attention(%q, %k, %v, %p) {causal=true}"},
+  {"f16",      "q: f16[1,2,2,8]; k: f16[2,4,1,8]; v: f16[2,4,1,8]; p: i32[1,2] values(1,0)",
+               "paged_attention(%q, %k, %v, %p)"},
+  {"f64",      "q: f64[1,2,2,5]; k: f64[2,3,1,5]; v: f64[2,3,1,5]; p: i32[1,2] values(1,0)",
+               "paged_attention(%q, %k, %v, %p) {causal=true}"});
+
 CASES(rope,
   {"tiny",             "x: f32[1,3,1,4]",                                                   "rope(%x)"},
   {"odd",              "x: f32[2,5,3,6]",                                                   "rope(%x)"},

@@ -27,8 +27,15 @@ typedef struct heads { /* strides in elements */
   size_t batch, position, head;
 } heads;
 
+typedef struct inputs { /* their places among the node's inputs; NONE: the op has no such input */
+  uint32_t key_mask, bias, sinks, kv_len, kv_offset, pages;
+} inputs;
+enum { NONE = 15 };
+
 typedef struct attention {
   const cpu_attention_table *table;
+  inputs in;
+  size_t n_pages, page; /* of paged attention; else page is the number of keys */
   size_t n_batch, n_q, n_keys, n_heads, n_kv, group, d, d_v;
   heads q, k, v, out;
   rlx_dtype q_type, k_type, v_type;
@@ -77,12 +84,18 @@ static void set_tasks(attention *a) {
   a->part_floats = a->chunks > 1 ? a->rows * (a->d_v + 2) : 0;
 }
 
+/* What the two ops have in attributes of the same names. */
+#define COPY_ATTRS(a, attrs) \
+  ((a)->softcap = (float)(attrs)->softcap, (a)->causal = (attrs)->causal, (a)->window = (attrs)->window, (attrs)->scale)
+
 static void attention_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, attention *a) {
-  const rlx_attrs_attention *attrs = n->attrs;
-  const rlx_type *q = type_of(g, n, 0), *k = type_of(g, n, 1), *v = type_of(g, n, 2), *bias = type_of(g, n, 4);
-  bool seq_first = attrs->layout == RLX_LAYOUT_BSHD;
+  static const inputs of_attention = {3, 4, 5, 6, 7, NONE}, of_pages = {NONE, NONE, 6, 4, 5, 3};
+  bool is_paged = n->op == RLX_OP_paged_attention;
+  const rlx_type *q = type_of(g, n, 0), *k = type_of(g, n, 1), *v = type_of(g, n, 2);
+  bool seq_first = is_paged || ((const rlx_attrs_attention *)n->attrs)->layout == RLX_LAYOUT_BSHD;
   int seq = seq_first ? 1 : 2, head = 3 - seq;
   *a = (attention){.table = cpu_attention(isa),
+                   .in = is_paged ? of_pages : of_attention,
                    .n_batch = (size_t)q->shape.v[0],
                    .n_q = (size_t)q->shape.v[seq],
                    .n_keys = (size_t)k->shape.v[seq],
@@ -96,15 +109,17 @@ static void attention_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa is
                    .out = strides_of(&n->type, seq_first),
                    .q_type = q->dtype,
                    .k_type = k->dtype,
-                   .v_type = v->dtype,
-                   .len_n = count_of(type_of(g, n, 6)),
-                   .off_n = count_of(type_of(g, n, 7)),
-                   .softcap = (float)attrs->softcap,
-                   .causal = attrs->causal,
-                   .window = attrs->window};
-  a->scale = (float)(attrs->scale == 0 ? 1 / sqrt((double)a->d) : attrs->scale);
+                   .v_type = v->dtype};
+  a->page = a->n_keys;
+  if (is_paged) a->n_pages = (size_t)k->shape.v[0], a->n_keys *= (size_t)type_of(g, n, a->in.pages)->shape.v[1];
+  a->len_n = count_of(type_of(g, n, a->in.kv_len));
+  a->off_n = count_of(type_of(g, n, a->in.kv_offset));
+  double scale = is_paged ? COPY_ATTRS(a, (const rlx_attrs_paged_attention *)n->attrs)
+                          : COPY_ATTRS(a, (const rlx_attrs_attention *)n->attrs);
+  a->scale = (float)(scale == 0 ? 1 / sqrt((double)a->d) : scale);
   a->group = a->n_kv ? a->n_heads / a->n_kv : 0;
   rlx_dims all = RLX_DIMS((int64_t)a->n_batch, (int64_t)a->n_heads, (int64_t)a->n_q, (int64_t)a->n_keys);
+  const rlx_type *bias = type_of(g, n, a->in.bias);
   size_t stride[RLX_MAX_RANK] = {0};
   if (bias) rlx_broadcast_strides(&bias->shape, &all, stride);
   memcpy(a->bias, stride, sizeof a->bias);
@@ -155,7 +170,7 @@ static float *score_at(const task *t, size_t r, size_t key) {
 
 static void add_bias(const task *t, size_t r, int64_t key, size_t n) {
   const attention *a = t->a;
-  const void *bias = cpu_in(t->c, 4);
+  const void *bias = cpu_in(t->c, t->a->in.bias);
   size_t row = t->row + r;
   size_t from = t->b * a->bias[0] + head_of(t, row) * a->bias[1] + row / a->group * a->bias[2];
   float values[KEYS];
@@ -165,7 +180,7 @@ static void add_bias(const task *t, size_t r, int64_t key, size_t n) {
 }
 
 static void hide_keys(const task *t, size_t r, int64_t key, size_t n) {
-  const uint8_t *mask = cpu_in(t->c, 3);
+  const uint8_t *mask = cpu_in(t->c, t->a->in.key_mask);
   int64_t first, end;
   visible(t, t->row + r, &first, &end);
   if (!mask && first <= key && end >= key + (int64_t)n) return;
@@ -180,13 +195,29 @@ static bool sees_all(const task *t, int64_t key, size_t n) {
   int64_t first, end, unused;
   visible(t, t->row + t->n_rows - 1, &first, &unused);
   visible(t, t->row, &unused, &end);
-  return !cpu_in(t->c, 3) && first <= key && end >= key + (int64_t)n;
+  return !cpu_in(t->c, t->a->in.key_mask) && first <= key && end >= key + (int64_t)n;
+}
+
+/* Where the row of a key or value begins. */
+static size_t row_of(const task *t, const heads *h, size_t key) {
+  const attention *a = t->a;
+  const int32_t *pages = cpu_in(t->c, a->in.pages);
+  if (!pages) return t->b * h->batch + key * h->position;
+  int32_t page = pages[t->b * (a->n_keys / a->page) + key / a->page];
+  size_t at = page < 0 ? 0 : (size_t)page < a->n_pages ? (size_t)page : a->n_pages - 1;
+  return at * h->batch + key % a->page * h->position;
+}
+
+/* The keys of the tile that begins at `key`: no tile reaches over the end of a page. */
+static size_t tile_keys(const attention *a, int64_t key, int64_t end) {
+  size_t n = end - key < KEYS ? (size_t)(end - key) : KEYS, left = a->page - (size_t)key % a->page;
+  return n < left ? n : left;
 }
 
 /* A tile of keys or values as f32: unchanged in place, or converted into `buffer`. *row is its row stride. */
 static const float *tile_of(const task *t, const void *base, rlx_dtype type, const heads *h, size_t width, int64_t key,
                             size_t n, float *buffer, size_t *row) {
-  size_t from = t->b * h->batch + (size_t)key * h->position + t->kv_head * h->head;
+  size_t from = row_of(t, h, (size_t)key) + t->kv_head * h->head;
   if (type == RLX_F32) {
     *row = h->position;
     return (const float *)base + from;
@@ -206,7 +237,7 @@ static void run_tile(const task *t, int64_t key, size_t n) {
   if (a->softcap > 0 && t->skinny)
     for (size_t r = 0; r < t->n_rows; r++) table->soft_cap(t->s + r * KEYS, n, a->softcap);
   else if (a->softcap > 0) table->soft_cap(t->s, n * block, a->softcap);
-  for (size_t r = 0; r < t->n_rows && cpu_in(t->c, 4); r++) add_bias(t, r, key, n);
+  for (size_t r = 0; r < t->n_rows && cpu_in(t->c, t->a->in.bias); r++) add_bias(t, r, key, n);
   bool hides = !sees_all(t, key, n);
   for (size_t r = 0; r < t->n_rows && hides; r++) hide_keys(t, r, key, n);
   if (t->skinny) table->softmax_rows(t->s, t->n_rows, n, t->m, t->l, t->rescale);
@@ -224,7 +255,7 @@ static float sink_weight(float sink) { return sink == -INFINITY ? 0 : isfinite(s
 
 static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk_end) {
   const attention *a = t->a;
-  const void *sinks = cpu_in(t->c, 5);
+  const void *sinks = cpu_in(t->c, t->a->in.sinks);
   size_t row = t->row + r, block = a->table->rows;
   int64_t first, end;
   visible(t, row, &first, &end);
@@ -241,7 +272,7 @@ static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk
     for (size_t e = 0; e < a->d; e++) s += k[e] * (t->skinny ? t->q[r * a->d + e] : t->q[e * block + r]);
     if (a->softcap > 0) a->table->soft_cap(&s, 1, a->softcap);
     *score_at(t, r, 0) = s;
-    if (cpu_in(t->c, 4)) add_bias(t, r, key, 1);
+    if (cpu_in(t->c, t->a->in.bias)) add_bias(t, r, key, 1);
     hide_keys(t, r, key, 1);
     s = *score_at(t, r, 0);
     if (s == -INFINITY) continue;
@@ -285,7 +316,7 @@ static void load_queries(const task *t) {
 
 static void begin_rows(const task *t) {
   const attention *a = t->a;
-  const void *sinks = cpu_in(t->c, 5);
+  const void *sinks = cpu_in(t->c, t->a->in.sinks);
   for (size_t r = 0; r < a->table->rows; r++) t->m[r] = -INFINITY, t->l[r] = 0, t->rescale[r] = 1;
   for (size_t r = 0; r < t->n_rows && sinks && t->chunk == 0; r++) {
     cpu_floats_load(t->c->isa, a->q_type, at(sinks, a->q_type, head_of(t, t->row + r)), &t->m[r], 1);
@@ -339,7 +370,11 @@ static void run_task(const task *t) {
   if (end > chunk_end) end = chunk_end;
   if (first < end) load_queries(t);
   begin_rows(t);
-  for (int64_t key = first; key < end; key += KEYS) run_tile(t, key, end - key < KEYS ? (size_t)(end - key) : KEYS);
+  for (int64_t key = first; key < end;) {
+    size_t n = tile_keys(a, key, end);
+    run_tile(t, key, n);
+    key += (int64_t)n;
+  }
   for (size_t r = 0; r < t->n_rows && first < end; r++)
     if (!all_finite(t->acc + r * a->d_v, a->d_v) || !all_finite(&t->l[r], 1)) redo_row(t, r, chunk_first, chunk_end);
   finish_rows(t);
@@ -352,8 +387,8 @@ static int64_t load_int(const cpu_call *c, uint32_t input, size_t n, size_t b) {
 }
 
 static void set_lengths(const attention *a, const cpu_call *c, task *t) {
-  t->keys = a->len_n ? load_int(c, 6, a->len_n, t->b) : (int64_t)a->n_keys;
-  t->offset = a->off_n ? load_int(c, 7, a->off_n, t->b) : t->keys - (int64_t)a->n_q;
+  t->keys = a->len_n ? load_int(c, a->in.kv_len, a->len_n, t->b) : (int64_t)a->n_keys;
+  t->offset = a->off_n ? load_int(c, a->in.kv_offset, a->off_n, t->b) : t->keys - (int64_t)a->n_q;
 }
 
 static void assign_scratch(task *t, float *memory) {
@@ -409,7 +444,7 @@ static void merge(void *user, size_t begin, size_t end, unsigned thread) {
 
 static rlx_status check_lengths(const attention *a, const cpu_call *c) {
   for (size_t b = 0; b < a->len_n; b++) {
-    int32_t n = ((const int32_t *)cpu_in(c, 6))[b];
+    int32_t n = ((const int32_t *)cpu_in(c, a->in.kv_len))[b];
     if (n < 0 || (size_t)n > a->n_keys)
       return RLX_FAIL(RLX_INVALID, "kv_len is %d but there are %zu keys", (int)n, a->n_keys);
   }

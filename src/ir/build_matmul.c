@@ -65,6 +65,14 @@ rlx_node rlx_op_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, cons
               .window = d->window);
 }
 
+rlx_node rlx_op_paged_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, rlx_node pages,
+                                const rlx_op_paged_attention_desc *desc) {
+  const rlx_op_paged_attention_desc *d = DESC(rlx_op_paged_attention_desc);
+  if (!d) return RLX_NONE;
+  return NODE(paged_attention, (q, k, v, pages, d->kv_len, d->kv_offset, d->sinks), .scale = d->scale,
+              .softcap = d->softcap, .causal = d->causal, .window = d->window);
+}
+
 rlx_node rlx_op_rope(rlx_graph *g, rlx_node x, const rlx_op_rope_desc *desc) {
   const rlx_op_rope_desc *d = DESC(rlx_op_rope_desc);
   if (!d) return RLX_NONE;

@@ -83,6 +83,34 @@ rlx_status rlx_shape_attention(rlx_infer *c) {
   return RLX_OK;
 }
 
+rlx_status rlx_shape_paged_attention(rlx_infer *c) {
+  const rlx_attrs_paged_attention *attrs = c->attrs;
+  RLX_TRY(check_scores(attrs->scale, attrs->softcap, attrs->window));
+  if (attrs->window > 0 && !attrs->causal)
+    return RLX_FAIL(RLX_INVALID, "window %lld needs causal", (long long)attrs->window);
+  head_dims q, k, v;
+  RLX_TRY(read_heads(c, 0, RLX_LAYOUT_BSHD, &q));
+  RLX_TRY(read_heads(c, 1, RLX_LAYOUT_BSHD, &k));
+  RLX_TRY(read_heads(c, 2, RLX_LAYOUT_BSHD, &v));
+  int64_t n_pages, page, kv_heads, size;
+  if (!rlx_dim_unify(k.batch, v.batch, &n_pages) || !rlx_dim_unify(k.places, v.places, &page) ||
+      !rlx_dim_unify(k.heads, v.heads, &kv_heads) || !rlx_dim_unify(q.size, k.size, &size))
+    return RLX_FAIL(RLX_INVALID, "q is %s, k is %s and v is %s: they do not fit", RLX_DIMS_TEXT(*rlx_infer_shape(c, 0)),
+                    RLX_DIMS_TEXT(*rlx_infer_shape(c, 1)), RLX_DIMS_TEXT(*rlx_infer_shape(c, 2)));
+  if (n_pages == 0 || page == 0)
+    return RLX_FAIL(RLX_INVALID, "k is %s but must have at least one page of at least one key",
+                    RLX_DIMS_TEXT(*rlx_infer_shape(c, 1)));
+  RLX_TRY(expect_at_most_head_size(c, 0, size, 1));
+  RLX_TRY(expect_at_most_head_size(c, 2, v.size, 0));
+  RLX_TRY(expect_grouped(q.heads, kv_heads));
+  RLX_TRY(rlx_expect_shape(c, 3, RLX_DIMS(q.batch, RLX_DIM_UNKNOWN)));
+  if (rlx_infer_in(c, 4)) RLX_TRY(rlx_expect_scalar_or_vector(c, 4, q.batch));
+  if (rlx_infer_in(c, 5)) RLX_TRY(rlx_expect_scalar_or_vector(c, 5, q.batch));
+  if (rlx_infer_in(c, 6)) RLX_TRY(rlx_expect_shape(c, 6, RLX_DIMS(q.heads)));
+  c->out.shape = RLX_DIMS(q.batch, q.places, q.heads, v.size);
+  return RLX_OK;
+}
+
 /* ---- rotary positions ---- */
 
 static rlx_status expect_theta(double theta) {

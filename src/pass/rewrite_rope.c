@@ -210,6 +210,28 @@ rlx_node rlx_rewrite_fused_rope_attention(rlx_rewrite *r) {
                                                  .kv_offset = r->in[AT], .scale = a->scale, .softcap = a->softcap}));
 }
 
+/* The pages of each batch row behind one another, [P, page, Hkv, D] to [B, N page, Hkv, D]; and attention. */
+static rlx_node gather_pages(const rlx_rewrite *r, rlx_node x, rlx_node pages) {
+  rlx_graph *g = r->to;
+  rlx_dims all = shape_of(r, x), table = shape_of(r, pages);
+  rlx_node last = rlx_op_scalar(g, RLX_I32, (double)(all.v[0] - 1));
+  rlx_node index = rlx_op_max(g, rlx_op_min(g, pages, last), rlx_op_scalar(g, RLX_I32, 0));
+  return rlx_op_reshape(g, rlx_op_gather(g, x, index, 0),
+                        RLX_DIMS(table.v[0], table.v[1] * all.v[1], all.v[2], all.v[3]));
+}
+
+rlx_node rlx_rewrite_paged_attention(rlx_rewrite *r) {
+  enum { Q, K, V, PAGES, KV_LEN, KV_OFFSET, SINKS };
+  const rlx_attrs_paged_attention *a = RLX_ATTRS(paged_attention, r->node);
+  if (is_empty(r)) return nothing(r);
+  rlx_node k = gather_pages(r, r->in[K], r->in[PAGES]), v = gather_pages(r, r->in[V], r->in[PAGES]);
+  return rlx_op_attention(r->to, r->in[Q], k, v,
+                          &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .causal = a->causal,
+                                                   .sinks = input_of(r, SINKS), .kv_len = input_of(r, KV_LEN),
+                                                   .kv_offset = input_of(r, KV_OFFSET), .window = a->window,
+                                                   .scale = a->scale, .softcap = a->softcap});
+}
+
 /* ---- axial_rope_2d ---- */
 
 /* Half `side` of every head, rotated. */

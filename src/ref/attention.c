@@ -46,9 +46,16 @@ static size_t head_at(const rlx_heads *h, size_t b, size_t s, size_t head) {
   return h->start + b * h->batch + s * h->position + head * h->head;
 }
 
+/* Where head `head` of key or value j begins: rows of the batch, or of the page that the table names. */
+static size_t key_at(const rlx_attention_args *a, const rlx_heads *h, size_t b, size_t j, size_t head) {
+  if (!a->pages) return head_at(h, b, j, head);
+  int64_t page = rlx_load_int(a->pages, b * (a->n_keys / a->page) + j / a->page), last = (int64_t)a->n_pages - 1;
+  return head_at(h, (size_t)(page < 0 ? 0 : page > last ? last : page), j % a->page, head);
+}
+
 /* The score of query row (b, i, h) and key j, before the masks; -inf: not visible. */
 static double score(const rlx_attention_args *a, size_t b, size_t i, size_t h, size_t j, const size_t *bias_stride) {
-  size_t q_at = head_at(&a->q, b, i, h), k_at = head_at(&a->k, b, j, h / (a->n_heads / a->n_kv_heads));
+  size_t q_at = head_at(&a->q, b, i, h), k_at = key_at(a, &a->k, b, j, h / (a->n_heads / a->n_kv_heads));
   double s = 0;
   for (size_t d = 0; d < a->d; d++)
     s += rlx_operand_at(&a->q.values, q_at + d) * rlx_operand_at(&a->k.values, k_at + d);
@@ -76,7 +83,7 @@ static void attend(rlx_ref_call *c, const rlx_attention_args *a, const batch_vie
   for (size_t j = first; j < end && rlx_ref_continues(c, a->d_v + 1); j++) {
     if (scores[j] == -RLX_INFINITY) continue;
     double weight = exp(scores[j] - max);
-    size_t v_at = head_at(&a->v, b, j, h / (a->n_heads / a->n_kv_heads));
+    size_t v_at = key_at(a, &a->v, b, j, h / (a->n_heads / a->n_kv_heads));
     total += weight;
     for (size_t d = 0; d < a->d_v; d++) sums[d] += weight * rlx_operand_at(&a->v.values, v_at + d);
   }
@@ -112,6 +119,20 @@ static rlx_status open_heads(rlx_ref_call *c, const rlx_tensor *t, int32_t layou
   return rlx_operand_open(c, t, &out->values);
 }
 
+/* Adds the default scale and the strides of q, k, v and the result. */
+static rlx_status run_heads(rlx_ref_call *c, rlx_attention_args *a, int32_t layout) {
+  if (a->scale == 0) a->scale = 1 / sqrt((double)a->d);
+  rlx_heads out;
+  RLX_TRY(open_heads(c, c->in[0], layout, &a->q));
+  RLX_TRY(open_heads(c, c->in[1], layout, &a->k));
+  RLX_TRY(open_heads(c, c->in[2], layout, &a->v));
+  RLX_TRY(open_heads(c, c->out, layout, &out));
+  a->out_batch = out.batch;
+  a->out_position = out.position;
+  a->out_head = out.head;
+  return rlx_attention_run(c, a);
+}
+
 rlx_status rlx_ref_attention(rlx_ref_call *c) {
   const rlx_attrs_attention *attrs = c->attrs;
   if (rlx_tensor_count(c->out) == 0) return RLX_OK;
@@ -134,14 +155,30 @@ rlx_status rlx_ref_attention(rlx_ref_call *c) {
                           .kv_len = rlx_ref_in(c, 6),
                           .kv_offset = rlx_ref_in(c, 7),
                           .out = c->out};
-  if (attrs->scale == 0) a.scale = 1 / sqrt((double)a.d);
-  rlx_heads out;
-  RLX_TRY(open_heads(c, c->in[0], attrs->layout, &a.q));
-  RLX_TRY(open_heads(c, c->in[1], attrs->layout, &a.k));
-  RLX_TRY(open_heads(c, c->in[2], attrs->layout, &a.v));
-  RLX_TRY(open_heads(c, c->out, attrs->layout, &out));
-  a.out_batch = out.batch;
-  a.out_position = out.position;
-  a.out_head = out.head;
-  return rlx_attention_run(c, &a);
+  return run_heads(c, &a, attrs->layout);
+}
+
+rlx_status rlx_ref_paged_attention(rlx_ref_call *c) {
+  const rlx_attrs_paged_attention *attrs = c->attrs;
+  if (rlx_tensor_count(c->out) == 0) return RLX_OK;
+  const int64_t *q = c->in[0]->shape.v, *k = c->in[1]->shape.v, *v = c->in[2]->shape.v;
+  rlx_attention_args a = {.n_batch = (size_t)q[0],
+                          .n_q = (size_t)q[1],
+                          .n_keys = (size_t)(c->in[3]->shape.v[1] * k[1]),
+                          .n_heads = (size_t)q[2],
+                          .n_kv_heads = (size_t)k[2],
+                          .d = (size_t)q[3],
+                          .d_v = (size_t)v[3],
+                          .scale = attrs->scale,
+                          .softcap = attrs->softcap,
+                          .causal = attrs->causal,
+                          .window = attrs->window,
+                          .kv_len = rlx_ref_in(c, 4),
+                          .kv_offset = rlx_ref_in(c, 5),
+                          .sinks = rlx_ref_in(c, 6),
+                          .pages = c->in[3],
+                          .n_pages = (size_t)k[0],
+                          .page = (size_t)k[1],
+                          .out = c->out};
+  return run_heads(c, &a, RLX_LAYOUT_BSHD);
 }

@@ -51,6 +51,8 @@ typedef struct rlx_attention_args {
   bool causal;
   int64_t window;
   const rlx_tensor *key_mask, *bias, *sinks, *kv_len, *kv_offset;
+  const rlx_tensor *pages; /* i32 [B, n_keys / page]: k and v are [n_pages, page, ..] */
+  size_t n_pages, page;
   rlx_tensor *out;
   size_t out_batch, out_position, out_head; /* strides of the result's heads, as in rlx_heads */
 } rlx_attention_args;

@@ -284,6 +284,14 @@ def fused_rope_attention(attrs, ins, out):
     return attention(how, [q, keys, values, None, None, None, at[:, 0] + 1, at[:, 0]], out)
 
 
+@golden("paged_attention")
+def paged_attention(attrs, ins, out):
+    q, keys, values, pages, kv_len, kv_offset, sinks = inputs(ins, 7)
+    pages = pages.long().clamp(0, keys.shape[0] - 1)
+    keys, values = (x[pages].reshape(q.shape[0], -1, *x.shape[2:]) for x in (keys, values))
+    return attention(attrs | {"layout": "bshd"}, [q, keys, values, None, None, sinks, kv_len, kv_offset], out)
+
+
 @golden("axial_rope_2d")
 def axial_rope_2d(attrs, ins, out):
     x = ins[0].double() if attrs["layout"] == "bshd" else ins[0].double().transpose(1, 2)
