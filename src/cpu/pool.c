@@ -1,11 +1,11 @@
 /* pool_max and pool_avg: a row of the result is the maximum or the mean, over the taps, of shifted rows of the input.
  *
  * A task is a plane. The common case is by lines: f32, stride 1 or 2 along the row, every window overlaps the input. It
- * reduces the rows of the window into one padded line and then reduces along the line. The mean or maximum of a
- * whole f32 plane is one pass over it. All others are reduced tap by tap: the output columns that a tap reaches are computed per tap, so no padding
- * is stored. Inputs that are not f32 are converted a row at a time, once per kernel row that reads them. This costs
- * little, as pooling is a small part of a model. A mean with a single output column sums along the row instead of tap
- * by tap. */
+ * reduces the rows of the window into one padded line and then reduces along the line. The mean or maximum of a whole
+ * f32 plane is one pass over it. All others are reduced tap by tap: the output columns that a tap reaches are computed
+ * per tap, so no padding is stored. Inputs that are not f32 are converted a row at a time, once per kernel row that
+ * reads them. This costs little, as pooling is a small part of a model. A mean with a single output column sums along
+ * the row instead of tap by tap. */
 #include <math.h>
 
 #include "cpu/conv.h"
