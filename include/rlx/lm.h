@@ -263,6 +263,7 @@ typedef enum rlx_lm_special {
   RLX_LM_SPECIAL_TEXT = 1,
   RLX_LM_SPECIAL_PARSE = 2,
 } rlx_lm_special;
+struct rlx_lm_bias;
 typedef struct rlx_lm_options {
   size_t struct_bytes;
   uint32_t max_tokens; /* 0: until the model ends or the context is full */
@@ -291,7 +292,31 @@ typedef struct rlx_lm_options {
   /* Of this call as a whole; a field that is 0 is the session's. device_bytes must be 0: a session limits it. What
    * exceeds a limit is RLX_LIMIT, and the sequence holds the tokens drawn until then. */
   rlx_limits limits;
+  /* Further settings; 0 is off. With one of them, and in requests, the host chooses the token, in this order: biases and
+   * banned texts, repetition, frequency and presence penalty, dry, top_n_sigma, temperature, top_k, typical_p, top_p,
+   * min_p, xtc, the draw. A draw with the same seed, settings and logits is the same token on every device. */
+  double frequency_penalty, presence_penalty; /* subtracted for each occurrence, and once; -2 to 2 */
+  double typical_p;                           /* only tokens about as surprising as expected, with this probability */
+  double top_n_sigma;                         /* only logits within this many standard deviations of the largest */
+  double xtc_probability, xtc_threshold;      /* how often all but the least of those above the threshold (0: 0.1) go */
+  double dynatemp_range, dynatemp_exponent;   /* temperature +- range, by the entropy to this power (0: 1) */
+  /* Lowers tokens that would continue a repetition of at least dry_allowed_length tokens (0: 2) by
+   * multiplier * base ^ (length - allowed); base 0: 1.75. It sees the last dry_penalty_tokens (0: all), and no repetition
+   * reaches over a token that contains one of n_dry_breakers texts (none: newline, colon, quote, asterisk). */
+  double dry_multiplier, dry_base;
+  uint64_t dry_allowed_length, dry_penalty_tokens;
+  const char *const *dry_breakers;
+  size_t n_dry_breakers;
+  double mirostat_tau, mirostat_eta; /* mirostat 2 in place of top_k .. xtc: the surprise to hold, its rate (0: 0.1) */
+  const struct rlx_lm_bias *biases;  /* n_biases numbers that are added to logits; -INFINITY forbids a token */
+  size_t n_biases;
+  const char *const *banned; /* n_banned texts that are not generated: the last token that would complete one */
+  size_t n_banned;
 } rlx_lm_options;
+typedef struct rlx_lm_bias {
+  int32_t id;
+  float bias;
+} rlx_lm_bias;
 #define RLX_LM_OPTIONS_INIT RLX_SIZED(rlx_lm_options)
 /* The ranges of the sampling settings, in rlx_lm_options and in a model's file: temperature, top_k, top_p and min_p,
  * also of the op sample, and repetition_penalty. */
@@ -326,6 +351,7 @@ typedef struct rlx_lm_stats {
   double prompt_seconds, seconds; /* of the prompt including the first token; of the tokens after it */
   const char *ended;              /* "end", "length", "stop", "cancelled", "context" */
   uint32_t n_dropped; /* messages of a conversation that were omitted because the context has no room for them */
+  uint32_t n_held;    /* tokens of the prompt that the sequence held already; not among n_prompt_tokens */
 } rlx_lm_stats;
 #define RLX_LM_STATS_INIT RLX_SIZED(rlx_lm_stats)
 /* Called with each part of the text, whole UTF-8 characters. */
@@ -357,6 +383,58 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm
                                                         const rlx_lm_options *options,
                                                         bool (*fn)(void *user, uint32_t sequence, int32_t id),
                                                         void *user, rlx_lm_stats *stats);
+
+/* ---- Requests: texts that begin and end at any time ----
+ *
+ *   rlx_lm_submit(lm, &request, &number);                  any number of times, also while others run
+ *   do s = rlx_lm_step(lm, &left); while (!s && left);
+ *
+ * A request waits until one of the model's n_sequences is free. A step computes the next token of every sequence that
+ * runs and a part of the prompts of those that have just begun, in one program; so load the model with as many sequences
+ * as are to run at once. What a sequence still holds of the beginning of a prompt is not computed again. Greedy text is
+ * that of rlx_lm_generate up to rounding, and does not depend on what runs beside it but by that.
+ *
+ * From the first rlx_lm_submit until no request is left, the sequences belong to the requests: other calls on them are
+ * RLX_BUSY. Families with a recurrent state are RLX_UNSUPPORTED. */
+
+/* Called by rlx_lm_step, in its thread, for each token and at the end of a request. It may submit and cancel requests. */
+typedef struct rlx_lm_event {
+  size_t struct_bytes;
+  uint64_t request;
+  const char *text; /* whole characters, NUL-terminated; may be empty while a character or a stop text is incomplete */
+  size_t bytes;
+  const char *ended;         /* NULL: it goes on; else as in rlx_lm_stats, or "error" */
+  const rlx_lm_stats *stats; /* where it ended */
+  const char *message;       /* of "error" */
+  /* If logprobs were requested: those of the token and of the n_top likeliest, most likely first, before any setting. */
+  const int32_t *top_ids;
+  const float *top_logprobs;
+  uint32_t n_top;
+  float logprob;
+  int32_t id;        /* the token; -1: an event without one */
+  rlx_status status; /* of "error" */
+} rlx_lm_event;
+#define RLX_LM_EVENT_INIT RLX_SIZED(rlx_lm_event)
+typedef void (*rlx_lm_event_fn)(void *user, const rlx_lm_event *event);
+typedef struct rlx_lm_request {
+  size_t struct_bytes;
+  const int32_t *ids; /* the prompt; copied, like all that this struct points to */
+  size_t n;
+  /* sequence, shift, ahead and cancel must be zero, limits too; rlx_lm_cancel ends a request. */
+  const rlx_lm_options *options;
+  rlx_lm_event_fn fn;
+  void *user;
+  uint32_t n_top;    /* the likeliest tokens to report with each event, at most 20 */
+  uint32_t logprobs; /* not 0: report the logprob of each token */
+} rlx_lm_request;
+#define RLX_LM_REQUEST_INIT RLX_SIZED(rlx_lm_request)
+/* *number (never 0) identifies it in events and in rlx_lm_cancel. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_submit(rlx_lm *lm, const rlx_lm_request *request, uint64_t *number);
+/* Ends a request: its last event, "cancelled", comes from this call. RLX_NOT_FOUND: it has ended. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_cancel(rlx_lm *lm, uint64_t number);
+/* *left: the requests that run or wait. What concerns one request alone ends it with "error"; a failure of the step ends
+ * all of them and is returned. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_step(rlx_lm *lm, uint32_t *left);
 
 /* The embedding of a text by an encoder: `width` values of unit length. A text with more tokens than the context is
  * truncated, and *n_cut is the number of tokens dropped; with n_cut NULL such a text is RLX_INVALID. */

@@ -410,11 +410,10 @@ RLX_API rlx_node rlx_op_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node
  * pages[b][j / page], pages i32 [B, N]. Rows may share pages. */
 typedef struct rlx_op_paged_attention_desc {
   size_t struct_bytes;
+  bool causal;
   rlx_node kv_len, kv_offset, sinks; /* as of attention */
   int64_t window;
   double scale, softcap;
-  bool causal;
-  uint8_t reserved[7]; /* zero */
 } rlx_op_paged_attention_desc;
 #define RLX_OP_PAGED_ATTENTION_DESC_INIT RLX_SIZED(rlx_op_paged_attention_desc)
 RLX_API rlx_node rlx_op_paged_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, rlx_node pages,

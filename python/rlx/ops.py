@@ -26,11 +26,11 @@ TABLE = (
     "min", "pow", "mod", "atan2", "bit_and", "bit_or", "bit_xor", "shl", "shr", "and", "or", "xor", "eq", "ne", "lt",
     "le", "gt", "ge", "not", "fma", "where", "clamp", "cast", "quantize", "dequantize", "region", "matmul",
     "dot_general", "lora_matmul", "grouped_matmul", "dequant_matmul", "dequant_grouped_matmul", "dequant_moe_weights",
-    "q_matmul", "q_conv2d", "dense_solve", "attention", "rope", "axial_rope_2d", "layer_norm", "rms_norm",
-    "layer_norm_2d", "group_norm", "instance_norm", "batch_norm_inference", "softmax", "log_softmax", "reduce_sum",
-    "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "cumsum", "cumprod", "cummax", "argmax", "argmin",
-    "top_k_values", "top_k_indices", "sort", "argsort", "reshape", "transpose", "slice", "concat", "expand", "tile",
-    "pad", "reverse", "roll", "gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd",
+    "q_matmul", "q_conv2d", "dense_solve", "attention", "paged_attention", "rope", "axial_rope_2d", "layer_norm",
+    "rms_norm", "layer_norm_2d", "group_norm", "instance_norm", "batch_norm_inference", "softmax", "log_softmax",
+    "reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "cumsum", "cumprod", "cummax", "argmax",
+    "argmin", "top_k_values", "top_k_indices", "sort", "argsort", "reshape", "transpose", "slice", "concat", "expand",
+    "tile", "pad", "reverse", "roll", "gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd",
     "scatter_add", "one_hot", "range", "trilu", "space_to_depth", "depth_to_space", "update", "view_as_real",
     "view_as_complex", "conv", "conv_transpose", "pool_max", "pool_avg", "im2col", "resize", "grid_sample", "rnn",
     "gru", "lstm", "selective_scan", "mamba2", "gated_delta_net", "causal_conv", "fft", "ifft", "rfft", "irfft",
@@ -617,6 +617,33 @@ def attention(
     desc.scale = scale
     desc.softcap = softcap
     return _b.one(lib.rlx_op_attention(_b.c, _b.node(q), _b.node(k), _b.node(v), desc))
+
+
+def paged_attention(
+    q: Operand, k: Operand, v: Operand, pages: Operand, causal: bool = False, kv_len: Optional[Operand] = None,
+    kv_offset: Optional[Operand] = None, sinks: Optional[Operand] = None, window: Size = 0, scale: float = 0.0,
+    softcap: float = 0.0,
+) -> Node:
+    """attention of q [B, Sq, H, D] over keys and values in pages, k and v [P, page, Hkv, D]: key j of batch row b is
+    at row j % page of page pages[b][j / page], pages [B, N], so that there are N page keys, and rows may share
+    pages; a page out of range counts as the nearest one; the rest as attention.
+
+    causal: as attention
+    window: as attention
+    scale: as attention
+    softcap: as attention
+    """
+    _b = Builder(None, q, k, v, pages, kv_len, kv_offset, sinks)
+    desc = ffi.new("rlx_op_paged_attention_desc *")
+    desc.struct_bytes = ffi.sizeof("rlx_op_paged_attention_desc")
+    desc.causal = _b.flag(causal)
+    desc.kv_len = _b.node(kv_len)
+    desc.kv_offset = _b.node(kv_offset)
+    desc.sinks = _b.node(sinks)
+    desc.window = _b.size(window)
+    desc.scale = scale
+    desc.softcap = softcap
+    return _b.one(lib.rlx_op_paged_attention(_b.c, _b.node(q), _b.node(k), _b.node(v), _b.node(pages), desc))
 
 
 def rope(
@@ -2008,6 +2035,7 @@ class NodeOps:
     q_conv2d = q_conv2d
     dense_solve = dense_solve
     attention = attention
+    paged_attention = paged_attention
     rope = rope
     axial_rope_2d = axial_rope_2d
     layer_norm = layer_norm

@@ -7,6 +7,7 @@
  * sequence that ends within a span ignores the rest of it. */
 #include "base/log.h"
 #include "model/engine.h"
+#include "model/sampler.h"
 
 typedef bool (*row_fn)(void *user, uint32_t sequence, int32_t id);
 
@@ -131,6 +132,9 @@ rlx_status lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n,
   if (!options || !fn || !prompts)
     return RLX_FAIL(RLX_INVALID, "rlx_lm_generate_batch: %s is NULL", !options ? "options" : !fn ? "fn" : "prompts");
   RLX_TRY(lm_check_options(lm, options));
+  if (lm_sampler_needed(options))
+    return RLX_FAIL(RLX_UNSUPPORTED,
+                    "rlx_lm_generate_batch: a setting that the host applies, such as typical_p: use rlx_lm_submit");
   if (n == 0 || n > lm->n_sequences)
     return RLX_FAIL(RLX_INVALID, "%zu prompts at once: the model was loaded for 1 to %u", n, (unsigned)lm->n_sequences);
   for (size_t i = 0; i < n; i++)

@@ -117,6 +117,33 @@ static rlx_node from_slots(lm_build *b, rlx_node y) {
   return rlx_op_gather(b->g, rlx_op_reshape(b->g, y, all), b->answers, 0);
 }
 
+/* Attention of the runs first .. first + n - 1 of a step graph, whose queries are `slots` tokens each from `row` on. */
+static rlx_node attend_runs(lm_build *b, rlx_node q, rlx_node k, rlx_node v, const rlx_op_attention_desc *how,
+                            int64_t row, int64_t first, int64_t n, int64_t slots) {
+  rlx_graph *g = b->g;
+  const lm_config *c = b->c;
+  rlx_op_paged_attention_desc d = {RLX_OP_PAGED_ATTENTION_DESC_INIT, .window = how->window, .scale = how->scale,
+                                   .softcap = how->softcap, .causal = slots > 1 || how->window};
+  d.kv_len = rlx_op_narrow(g, b->seen, 0, first, n);
+  if (d.causal) d.kv_offset = rlx_op_narrow(g, b->position, 0, first, n);
+  q = rlx_op_reshape(g, rlx_op_narrow(g, q, 1, row, n * slots), RLX_DIMS(n, slots, c->heads, c->head));
+  rlx_node y = rlx_op_paged_attention(g, q, k, v, rlx_op_narrow(g, b->pages, 0, first, n), &d);
+  return rlx_op_reshape(g, y, RLX_DIMS(1, n * slots, c->heads * c->head));
+}
+
+/* The states as pages, and attention over them: of the single tokens, and of the runs of several. */
+static rlx_node attend_step(lm_build *b, rlx_node q, rlx_node k, rlx_node v, const rlx_op_attention_desc *how) {
+  const lm_graph_desc *d = b->d;
+  int64_t rows = (int64_t)d->sequences * d->context / d->page, n = 0;
+  rlx_dims pages = RLX_DIMS(rows, d->page, b->c->kv_heads, b->c->head);
+  k = rlx_op_reshape(b->g, k, pages);
+  v = rlx_op_reshape(b->g, v, pages);
+  rlx_node parts[2];
+  if (d->singles) parts[n++] = attend_runs(b, q, k, v, how, 0, 0, d->singles, 1);
+  if (d->groups) parts[n++] = attend_runs(b, q, k, v, how, d->singles, d->singles, d->groups, d->slots);
+  return n == 1 ? parts[0] : rlx_op_concat(b->g, parts, (uint32_t)n, 1);
+}
+
 static rlx_node join_heads(lm_build *b, rlx_node y) {
   return rlx_op_reshape(b->g, y, RLX_DIMS(b->sequences, b->tokens, b->c->heads * b->c->head));
 }
@@ -133,6 +160,7 @@ rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node
   if (how.causal) how.kv_offset = b->position;
   k = write_cache(b, "k", layer, k);
   v = write_cache(b, "v", layer, v);
+  if (b->pages) return attend_step(b, q, k, v, &how);
   if (!b->queries) return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
   return join_heads(b, from_slots(b, rlx_op_attention(b->g, to_slots(b, q), k, v, &how)));
 }

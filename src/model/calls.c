@@ -3,6 +3,7 @@
  * inside callbacks (nested lock). The implementations are in the files that engine.h names. */
 #include "base/sized.h"
 #include "model/engine.h"
+#include "model/requests.h"
 #include "runtime/session.h"
 
 static rlx_status acquire_watched(rlx_lm *lm, const char *call, const rlx_watch *watch) {
@@ -124,6 +125,33 @@ rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_
   RLX_TRY(begin(&c, lm, "rlx_lm_generate_batch", options, stats));
   rlx_status s = lm_generate_batch(lm, prompts, n, c.options, fn, user, &c.stats);
   return end(&c, lm, stats, s);
+}
+
+/* ---- Requests: callbacks of a step may submit and cancel ---- */
+
+rlx_status rlx_lm_submit(rlx_lm *lm, const rlx_lm_request *request, uint64_t *number) {
+  rlx_lm_request own;
+  if (!lm || !request || !number)
+    return RLX_FAIL(RLX_INVALID, "rlx_lm_submit: %s is NULL", !lm ? "the model" : !request ? "request" : "number");
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_lm_request", request, &own), "rlx_lm_submit");
+  RLX_TRY(acquire_shared(lm, "rlx_lm_submit"));
+  rlx_status s = lm_submit(lm, &own, number);
+  release_shared(lm);
+  return s;
+}
+
+rlx_status rlx_lm_cancel(rlx_lm *lm, uint64_t number) {
+  RLX_TRY(acquire_shared(lm, "rlx_lm_cancel"));
+  rlx_status s = lm_cancel(lm, number);
+  release_shared(lm);
+  return s;
+}
+
+rlx_status rlx_lm_step(rlx_lm *lm, uint32_t *left) {
+  uint32_t unused;
+  RLX_TRY(acquire(lm, "rlx_lm_step"));
+  rlx_status s = lm_step(lm, left ? left : &unused);
+  return release(lm, s);
 }
 
 rlx_status rlx_lm_embed_watched(rlx_lm *lm, const char *text, size_t bytes, const rlx_watch *watch, float *out,

@@ -11,6 +11,7 @@
 #include "base/sized.h"
 #include "io/file.h"
 #include "ir/switches.h"
+#include "model/requests.h"
 #include "runtime/weights.h"
 
 /* Reading back after each token costs a device round trip; a span of 8 hides 7/8 of that. */
@@ -22,7 +23,8 @@ enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, GPU_PACK = 2048, MAX_CHUNK =
 static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
   return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
          a->result == b->result && a->is_drawn == b->is_drawn && a->max_k == b->max_k &&
-         a->is_penalised == b->is_penalised && a->slots == b->slots;
+         a->is_penalised == b->is_penalised && a->slots == b->slots && a->page == b->page && a->singles == b->singles &&
+         a->groups == b->groups;
 }
 
 static void program_destroy(lm_program *p) {
@@ -35,8 +37,13 @@ static void program_destroy(lm_program *p) {
   rlx_mem_free(p->places);
   rlx_mem_free(p->queries);
   rlx_mem_free(p->answers);
+  rlx_mem_free(p->pages);
+  rlx_mem_free(p->picks);
   rlx_mem_free(p);
 }
+
+/* Elements of the inputs position and length. */
+static size_t runs_of(const lm_graph_desc *d) { return d->page ? (size_t)d->singles + d->groups : d->sequences; }
 
 static rlx_status make_packed_buffers(lm_program *p) {
   size_t n = p->desc.tokens, n_slots = (size_t)p->desc.sequences * p->desc.slots;
@@ -48,14 +55,29 @@ static rlx_status make_packed_buffers(lm_program *p) {
   return is_whole ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the inputs of a program for %zu tokens", n);
 }
 
+/* The columns of a step program's table of pages. */
+static size_t table_width(const lm_graph_desc *d) { return d->context / d->page; }
+
+static rlx_status make_step_buffers(lm_program *p) {
+  size_t n = p->desc.tokens, runs = runs_of(&p->desc);
+  p->positions = rlx_mem_calloc(n, sizeof *p->positions);
+  p->places = rlx_mem_calloc(n, sizeof *p->places);
+  p->pages = rlx_mem_calloc(runs * table_width(&p->desc), sizeof *p->pages);
+  p->picks = rlx_mem_calloc(runs, sizeof *p->picks);
+  bool is_whole = p->positions && p->places && p->pages && p->picks;
+  return is_whole ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the inputs of a step of %zu tokens", n);
+}
+
 /* Inputs written at every run get fixed buffers, so a run does not allocate. */
 static rlx_status make_buffers(lm_program *p) {
-  size_t n_seq = p->desc.sequences, n = (p->desc.slots ? 1 : n_seq) * p->desc.tokens;
-  if (p->desc.slots) RLX_TRY(make_packed_buffers(p));
+  bool is_flat = p->desc.slots || p->desc.page;
+  size_t n_seq = runs_of(&p->desc), n = (is_flat ? 1 : n_seq) * p->desc.tokens;
+  if (is_flat) RLX_TRY(p->desc.page ? make_step_buffers(p) : make_packed_buffers(p));
   p->tokens = rlx_mem_calloc(n, sizeof *p->tokens);
   p->position = rlx_mem_calloc(n_seq, sizeof *p->position);
-  if (p->desc.tokens > 1) p->length = rlx_mem_calloc(n_seq, sizeof *p->length);
-  if (!p->tokens || !p->position || (p->desc.tokens > 1 && !p->length))
+  bool has_length = p->desc.tokens > 1 || p->desc.page;
+  if (has_length) p->length = rlx_mem_calloc(n_seq, sizeof *p->length);
+  if (!p->tokens || !p->position || (has_length && !p->length))
     return RLX_FAIL(RLX_NO_MEMORY, "the inputs of a program for %zu tokens", n);
   const rlx_graph *g = rlx_executable_graph(p->executable);
   const char *name;
@@ -160,11 +182,20 @@ static rlx_status write_packed(lm_program *p) {
   return write_ints(p, "answers", p->answers, RLX_DIMS(n));
 }
 
+static rlx_status write_step(lm_program *p) {
+  int64_t n = p->desc.tokens, runs = (int64_t)runs_of(&p->desc);
+  RLX_TRY(write_ints(p, "positions", p->positions, RLX_DIMS(1, n)));
+  RLX_TRY(write_ints(p, "places", p->places, RLX_DIMS(n)));
+  RLX_TRY(write_ints(p, "pages", p->pages, RLX_DIMS(runs, (int64_t)table_width(&p->desc))));
+  return p->desc.result == LM_LAST ? write_ints(p, "picks", p->picks, RLX_DIMS(runs)) : RLX_OK;
+}
+
 rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
-  int64_t n_seq = p->desc.sequences;
+  int64_t n_seq = (int64_t)runs_of(&p->desc);
   rlx_executable *e = p->executable;
-  RLX_TRY(write_ints(p, "tokens", p->tokens, RLX_DIMS(p->desc.slots ? 1 : n_seq, p->desc.tokens)));
-  if (p->desc.slots) RLX_TRY(write_packed(p));
+  bool is_flat = p->desc.slots || p->desc.page;
+  RLX_TRY(write_ints(p, "tokens", p->tokens, RLX_DIMS(is_flat ? 1 : n_seq, p->desc.tokens)));
+  if (is_flat) RLX_TRY(p->desc.page ? write_step(p) : write_packed(p));
   if (!lm_model_facts(lm->model)->is_encoder) RLX_TRY(write_ints(p, "position", p->position, RLX_DIMS(n_seq)));
   if (p->length) RLX_TRY(write_ints(p, "length", p->length, RLX_DIMS(n_seq)));
   if (p->desc.is_penalised) {
@@ -305,6 +336,7 @@ static void lm_free(void *object) {
   for (size_t i = 0; i < lm->programs.n; i++) program_destroy(lm->programs.v[i]);
   rlx_array_deinit(&lm->programs);
   rlx_scratch_release(lm->scratch);
+  lm_requests_destroy(lm->requests);
   for (uint32_t i = 0; lm->sequences && i < lm->n_sequences; i++) rlx_array_deinit(&lm->sequences[i].ids);
   rlx_mem_free(lm->sequences);
   rlx_states_destroy(lm->batch);

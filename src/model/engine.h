@@ -6,6 +6,7 @@
  *   prefill: programs of 512, 128, 32 and 8 tokens that only fill the KV cache. They have no logits, so most of the
  *   last layer is not computed.
  *   packed prefill: the same for tokens of several sequences (pack.c).
+ *   step: tokens and parts of prompts of any requests, over pages of the states; logits and likeliest tokens (steps.c).
  *   decode: a program of one token that samples the next one. The last prompt token goes through it as well. It feeds
  *   itself on the device: output `token` into input `tokens`, `next` into `position`. */
 #ifndef RLX_MODEL_ENGINE_H
@@ -30,6 +31,7 @@ typedef struct lm_program {
   rlx_executable *executable;
   int32_t *tokens, *position, *length;             /* inputs: [B, T], [B], [B] (NULL where T is 1) */
   int32_t *positions, *places, *queries, *answers; /* inputs of a packed program: model.h; else NULL */
+  int32_t *pages, *picks;                          /* of a step program, with positions and places */
   int32_t draw;
   float
     sampling[RLX_SAMPLING_COUNT]; /* temperature, top_k, top_p, min_p: inputs, so that no setting needs a compilation */
@@ -61,7 +63,8 @@ struct rlx_lm {
   rlx_states *batch;  /* of all sequences; NULL if there is only one */
   uint32_t holder;    /* the sequence whose rows are in `states` */
   lm_sequence *sequences;
-  rlx_scratch *scratch; /* shared by all programs: one runs at a time, and inputs are written before each run */
+  rlx_scratch *scratch;         /* shared by all programs: one runs at a time, and inputs are written before each run */
+  struct lm_requests *requests; /* NULL: there were none yet; requests.h */
   RLX_ARRAY(lm_program *) programs; /* guarded by the lock of the session cache; the first is never evicted */
   double load_seconds;
 };
@@ -89,7 +92,11 @@ void lm_programs_release(rlx_lm *lm); /* the call ends: all programs but the fir
 /* Writes tokens, position, length, draw and sampling to the inputs of the program. */
 rlx_status lm_program_write(rlx_lm *lm, lm_program *p);
 
-rlx_status lm_check_sequence(const rlx_lm *lm, const char *what, uint32_t sequence);
+/* Whether the model generates; whether a call may use this sequence, which then belongs to no request. */
+rlx_status lm_check_kind(const rlx_lm *lm, const char *what);
+rlx_status lm_check_sequence(rlx_lm *lm, const char *what, uint32_t sequence);
+/* All sequences are empty, and no rows of the states are theirs. */
+void lm_drop_sequences(rlx_lm *lm);
 /* Appends tokens after checking their ids and the free context. */
 rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n);
 /* Prefills until at most `left` tokens of the sequence are not in the states. */
@@ -111,11 +118,12 @@ rlx_status lm_release(rlx_lm *lm);
 
 /* Checks options; finds the program for their sampling settings; derives the first draw number from the seed.
  * Similar seeds start far apart in the random stream. */
-rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o);
+rlx_status lm_check_settings(const rlx_lm *lm, const rlx_lm_options *o); /* all but the sequence */
+rlx_status lm_check_options(rlx_lm *lm, const rlx_lm_options *o);
 rlx_status lm_program_for(rlx_lm *lm, const rlx_lm_options *o, uint32_t sequences, lm_program **out);
 int32_t lm_first_draw(uint64_t seed);
 /* Checks the arguments of calls that write text; generates text from tokens. */
-rlx_status lm_check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn);
+rlx_status lm_check_text_call(rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn);
 rlx_status lm_generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn,
                             void *user, rlx_lm_stats *stats);
 /* Number of tokens to draw next, at least 1. last: tokens of the previous span (0: none yet, the first token is

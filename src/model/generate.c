@@ -6,14 +6,14 @@
  * cancel are discarded. Their KV rows are past the last token of the sequence, so attention does not read them and
  * the next tokens overwrite them.
  *
- * Text is passed on in whole characters. Text that may be the beginning of a stop text is held back until that is
- * decided. */
+ * Settings that the program lacks are applied by the host (sampler.c), from the logits of each token. */
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "model/engine.h"
+#include "model/sampler.h"
+#include "model/writer.h"
 
 typedef bool (*id_fn)(void *user, int32_t id); /* false: stop */
 
@@ -41,7 +41,7 @@ rlx_status lm_program_for(rlx_lm *lm, const rlx_lm_options *o, uint32_t sequence
   return RLX_OK;
 }
 
-rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
+rlx_status lm_check_settings(const rlx_lm *lm, const rlx_lm_options *o) {
 #define SAMPLING(name, gguf, whole, min, max, neutral, doc) \
   RLX_TRY(rlx_sampling_check(RLX_SAMPLING_##name, #name, (double)o->name));
 #include "ir/sampling.def"
@@ -53,7 +53,12 @@ rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
   if (o->special < RLX_LM_SPECIAL_DEFAULT || o->special > RLX_LM_SPECIAL_PARSE)
     return RLX_FAIL(RLX_INVALID, "special is %d: expected 0 to %d", (int)o->special, (int)RLX_LM_SPECIAL_PARSE);
   if (o->n_stops && !o->stops) return RLX_FAIL(RLX_INVALID, "the stop texts are NULL");
-  return lm_check_sequence(lm, "rlx_lm_generate", o->sequence);
+  return lm_sampler_check(o, lm_model_facts(lm->model)->n_vocab);
+}
+
+rlx_status lm_check_options(rlx_lm *lm, const rlx_lm_options *o) {
+  RLX_TRY(lm_check_sequence(lm, "rlx_lm_generate", o->sequence));
+  return lm_check_settings(lm, o);
 }
 
 /* Drops the older half of the tokens; the rest is recomputed at its new positions. A leading BOS token stays first:
@@ -77,7 +82,9 @@ typedef struct generation {
   bool primed;                /* the inputs of the program already hold the next token and position */
   int32_t drawn[LM_MAX_SPAN]; /* the span; `next` .. n_drawn - 1 are not handed out yet */
   uint32_t n_drawn, next;
-  uint64_t token_ns; /* time per token in the last span */
+  uint64_t token_ns;   /* time per token in the last span */
+  lm_sampler *sampler; /* NULL: the program draws */
+  float *logits;       /* for the sampler */
 } generation;
 
 uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room) {
@@ -116,7 +123,23 @@ static rlx_status draw_span(generation *r) {
   return RLX_OK;
 }
 
+/* One token, chosen by the host from the logits of the last one. */
+static rlx_status draw_on_host(generation *r, int32_t *id) {
+  lm_sequence *q = r->q;
+  uint32_t n_vocab = lm_model_facts(r->lm->model)->n_vocab;
+  lm_program *p;
+  RLX_TRY(lm_run_tokens(r->lm, q, 1, 1, LM_LAST, &p));
+  rlx_tensor row = {.dtype = RLX_F32, .data = r->logits, .bytes = n_vocab * sizeof *r->logits};
+  RLX_TRY(rlx_executable_read(p->executable, "logits", &row));
+  RLX_TRY(lm_check_logits(r->lm, r->options->sequence, q->done - 1, r->logits, 1));
+  uint64_t number = (uint64_t)lm_first_draw(r->options->seed) + q->done - 1;
+  RLX_TRY(lm_sampler_draw(r->sampler, r->logits, q->ids.v, q->ids.n, number, id));
+  return *id >= 0 ? RLX_OK
+                  : RLX_FAIL(RLX_INVALID, "the settings forbid every token after token %u", (unsigned)q->done - 1);
+}
+
 static rlx_status draw_next(generation *r, int32_t *id) {
+  if (r->sampler) return draw_on_host(r, id);
   if (r->next == r->n_drawn) RLX_TRY(draw_span(r));
   *id = r->drawn[r->next++];
   if (*id < 0) return lm_fail_not_finite(r->lm, r->options->sequence, r->q->done);
@@ -161,17 +184,26 @@ static rlx_status draw_tokens(generation *r, id_fn fn, void *user) {
   return RLX_OK;
 }
 
-static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *o, id_fn fn, void *user,
-                           rlx_lm_stats *stats) {
-  generation r = {.lm = lm, .options = o, .q = &lm->sequences[o->sequence], .stats = stats};
-  while (o->shift && n <= lm->context && r.q->ids.n > lm->context - n) drop_older_half(lm, r.q);
+static rlx_status make_sampler(generation *r) {
+  uint32_t n_vocab = lm_model_facts(r->lm->model)->n_vocab;
+  if (!lm_sampler_needed(r->options)) return lm_program_for(r->lm, r->options, 1, &r->program);
+  r->logits = rlx_mem_calloc(n_vocab, sizeof *r->logits);
+  if (!r->logits) return RLX_FAIL(RLX_NO_MEMORY, "a row of logits");
+  return lm_sampler_create(r->options, r->lm->tokenizer, n_vocab, &r->sampler);
+}
+
+static rlx_status continue_with(generation *r, const int32_t *ids, size_t n, id_fn fn, void *user) {
+  rlx_lm *lm = r->lm;
+  const rlx_lm_options *o = r->options;
+  rlx_lm_stats *stats = r->stats;
+  while (o->shift && n <= lm->context && r->q->ids.n > lm->context - n) drop_older_half(lm, r->q);
   RLX_TRY(lm_push(lm, o->sequence, ids, n));
-  if (!r.q->ids.n)
+  if (!r->q->ids.n)
     return RLX_FAIL(RLX_INVALID, "nothing to continue: the prompt is empty and the model has no token to begin with");
   /* The last token is computed (again) even if the states hold it, because its logits are sampled. */
-  lm_rewind(lm, o->sequence, (uint32_t)r.q->ids.n - 1);
-  stats->n_prompt_tokens = (uint32_t)r.q->ids.n - r.q->done;
-  RLX_TRY(lm_program_for(lm, o, 1, &r.program));
+  lm_rewind(lm, o->sequence, (uint32_t)r->q->ids.n - 1);
+  stats->n_prompt_tokens = (uint32_t)r->q->ids.n - r->q->done;
+  RLX_TRY(make_sampler(r));
   uint64_t begin = rlx_now_ns();
   rlx_status s = lm_catch_up(lm, o->sequence, 1, o->cancel, user);
   stats->prompt_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
@@ -179,7 +211,16 @@ static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
     stats->ended = "cancelled";
     return RLX_OK;
   }
-  return s ? s : draw_tokens(&r, fn, user);
+  return s ? s : draw_tokens(r, fn, user);
+}
+
+static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *o, id_fn fn, void *user,
+                           rlx_lm_stats *stats) {
+  generation r = {.lm = lm, .options = o, .q = &lm->sequences[o->sequence], .stats = stats};
+  rlx_status s = continue_with(&r, ids, n, fn, user);
+  lm_sampler_destroy(r.sampler);
+  rlx_mem_free(r.logits);
+  return s;
 }
 
 rlx_status lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
@@ -192,81 +233,35 @@ rlx_status lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
 
 /* ---- Text output ---- */
 
-typedef struct writer {
+typedef struct printing {
   const rlx_lm_options *options;
-  rlx_decoder *decoder;
-  rlx_lm_text_fn fn;
+  lm_writer writer;
   void *user;
-  rlx_str waiting; /* may be the beginning of a stop text */
-  bool stopped;
-  rlx_status status;
-} writer;
-
-/* Offset of the first stop text in the held text (SIZE_MAX: none); *may_become: bytes at its end that may begin one. */
-static size_t find_stop(const writer *w, size_t *may_become) {
-  size_t first = SIZE_MAX;
-  *may_become = 0;
-  for (size_t i = 0; i < w->options->n_stops; i++) {
-    const char *stop = w->options->stops[i], *at = w->waiting.v && *stop ? strstr(w->waiting.v, stop) : NULL;
-    if (at && (size_t)(at - w->waiting.v) < first) first = (size_t)(at - w->waiting.v);
-    size_t n = strlen(stop);
-    for (size_t k = n ? n - 1 : 0; k > *may_become; k--)
-      if (k <= w->waiting.n && memcmp(w->waiting.v + w->waiting.n - k, stop, k) == 0) *may_become = k;
-  }
-  return first;
-}
-
-static bool write_text(writer *w, const char *text, size_t bytes, bool last) {
-  rlx_str_add_bytes(&w->waiting, text, bytes);
-  if (w->waiting.failed) w->status = RLX_FAIL(RLX_NO_MEMORY, "the text of a token");
-  if (w->status || !w->waiting.n) return !w->status;
-  size_t keep, stop = find_stop(w, &keep), n = w->waiting.n - (last ? 0 : keep);
-  if (stop != SIZE_MAX) {
-    n = stop;
-    w->stopped = true;
-  }
-  if (n) w->fn(w->user, w->waiting.v, n);
-  memmove(w->waiting.v, w->waiting.v + n, w->waiting.n - n + 1);
-  w->waiting.n -= n;
-  return !w->stopped;
-}
+} printing;
 
 static bool write_id(void *user, int32_t id) {
-  writer *w = user;
-  const char *text;
-  size_t bytes;
-  w->status = rlx_decoder_push(w->decoder, id, &text, &bytes);
-  return !w->status && write_text(w, text, bytes, false);
+  printing *p = user;
+  return lm_writer_push(&p->writer, id);
 }
 
 static bool call_cancel(void *user) {
-  const writer *w = user;
-  return w->options->cancel(w->user);
-}
-
-static rlx_status generate_through(rlx_lm *lm, const int32_t *ids, size_t n, writer *w, rlx_lm_stats *stats) {
-  rlx_lm_options o = *w->options;
-  if (o.cancel) o.cancel = call_cancel;
-  const char *text;
-  size_t bytes;
-  RLX_TRY(rlx_decoder_create(lm->tokenizer, false, &w->decoder));
-  rlx_status s = generate(lm, ids, n, &o, write_id, w, stats);
-  if (w->status || w->stopped) return w->status ? w->status : s;
-  rlx_status rest = rlx_decoder_flush(w->decoder, &text, &bytes); /* even after a failure: text drawn so far is shown */
-  if (!rest) write_text(w, text, bytes, true);
-  return s ? s : rest ? rest : w->status;
+  const printing *p = user;
+  return p->options->cancel(p->user);
 }
 
 rlx_status lm_generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn,
                             void *user, rlx_lm_stats *stats) {
-  writer w = {.options = options, .fn = fn, .user = user};
-  rlx_status s = generate_through(lm, ids, n, &w, stats);
-  rlx_decoder_destroy(w.decoder);
-  rlx_str_deinit(&w.waiting);
-  return s;
+  printing p = {.options = options, .user = user};
+  rlx_lm_options o = *options;
+  if (o.cancel) o.cancel = call_cancel;
+  RLX_TRY(lm_writer_init(&p.writer, lm->tokenizer, options, fn, user));
+  rlx_status s = generate(lm, ids, n, &o, write_id, &p, stats);
+  rlx_status rest = lm_writer_finish(&p.writer); /* even after a failure: text drawn so far is shown */
+  lm_writer_deinit(&p.writer);
+  return s ? s : rest;
 }
 
-rlx_status lm_check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn) {
+rlx_status lm_check_text_call(rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn) {
   if (!options || !has_fn) return RLX_FAIL(RLX_INVALID, "%s: %s is NULL", what, !options ? "options" : "fn");
   RLX_TRY(lm_check_options(lm, options));
   if (!lm->tokenizer)

@@ -18,19 +18,29 @@ static void make_packed_inputs(lm_build *b) {
   b->answers = rlx_op_input(b->g, "answers", RLX_I32, rows);
 }
 
+static void make_step_inputs(lm_build *b) {
+  int64_t runs = (int64_t)b->d->singles + b->d->groups;
+  b->positions = rlx_op_input(b->g, "positions", RLX_I32, RLX_DIMS(1, b->tokens));
+  b->places = rlx_op_input(b->g, "places", RLX_I32, RLX_DIMS(b->tokens));
+  b->pages = rlx_op_input(b->g, "pages", RLX_I32, RLX_DIMS(runs, b->d->context / b->d->page));
+  if (b->d->result == LM_LAST) b->picks = rlx_op_input(b->g, "picks", RLX_I32, RLX_DIMS(runs));
+}
+
 static void make_inputs(lm_build *b) {
   rlx_graph *g = b->g;
-  rlx_dims each = RLX_DIMS(b->d->sequences);
+  rlx_dims each = RLX_DIMS(b->d->page ? (int64_t)b->d->singles + b->d->groups : (int64_t)b->d->sequences);
   b->ids = rlx_op_input(g, "tokens", RLX_I32, RLX_DIMS(b->sequences, b->tokens));
   bool is_encoder = b->c->family->is_encoder;
-  if (b->tokens > 1) b->length = rlx_op_input(g, "length", RLX_I32, each);
+  if (b->tokens > 1 || b->d->page) b->length = rlx_op_input(g, "length", RLX_I32, each);
   if (is_encoder) {
     b->seen = b->length;
     return;
   }
   b->position = rlx_op_input(g, "position", RLX_I32, each);
   b->seen = rlx_op_add(g, b->position, b->length ? b->length : lm_i32(b, 1));
-  if (b->d->slots) {
+  if (b->d->page) {
+    make_step_inputs(b);
+  } else if (b->d->slots) {
     make_packed_inputs(b);
   } else {
     b->positions = rlx_op_reshape(g, b->position, RLX_DIMS(b->sequences, 1));
@@ -42,9 +52,22 @@ static void make_inputs(lm_build *b) {
                                  (size_t)b->c->rotated / 2 * sizeof(float));
 }
 
+/* The rows of a step graph that get a result: [1, T, width] to [1, S, width]. */
+static rlx_node picked_rows(lm_build *b, rlx_node x) {
+  int64_t runs = (int64_t)b->d->singles + b->d->groups;
+  rlx_node rows = rlx_op_reshape(b->g, x, RLX_DIMS(b->tokens, b->c->width));
+  return rlx_op_reshape(b->g, rlx_op_gather(b->g, rows, b->picks, 0), RLX_DIMS(1, runs, b->c->width));
+}
+
 /* The last valid row of each sequence: [B, T, width] to [B, 1, width]. */
 static rlx_node last_rows(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
+  if (b->d->page) {
+    if (!b->is_picked) x = picked_rows(b, x);
+    b->tokens = (int64_t)b->d->singles + b->d->groups;
+    b->is_picked = true;
+    return x;
+  }
   if (b->tokens == 1) return x;
   rlx_node first =
     rlx_op_range(g, -1, (double)b->tokens, b->sequences, RLX_I32); /* first row of each sequence, minus 1 */
@@ -89,6 +112,15 @@ static rlx_node draw_number(lm_build *b) {
   return rlx_op_add(b->g, rlx_op_input(b->g, "draw", RLX_I32, RLX_SCALAR), first);
 }
 
+/* The logits, and the likeliest token of each row, so that the host need not read logits that it does not sample. */
+static void make_step_result(lm_build *b, rlx_node x) {
+  rlx_op_sample_desc greedy = {RLX_OP_SAMPLE_DESC_INIT};
+  rlx_node logits = logits_of(b, last_rows(b, x));
+  logits = rlx_op_reshape(b->g, logits, RLX_DIMS(b->tokens, b->c->vocabulary));
+  rlx_graph_add_output(b->g, "logits", logits);
+  rlx_graph_add_output(b->g, "token", rlx_op_sample(b->g, logits, 0, &greedy));
+}
+
 static void make_result(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
   const lm_graph_desc *d = b->d;
@@ -98,6 +130,10 @@ static void make_result(lm_build *b, rlx_node x) {
   }
   rlx_graph_add_output(g, "next", b->seen);
   if (d->result == LM_NONE) return;
+  if (d->page) {
+    make_step_result(b, x);
+    return;
+  }
   rlx_node logits = logits_of(b, d->result == LM_LOGITS ? x : last_rows(b, x));
   if (d->result != LM_LOGITS) logits = rlx_op_reshape(g, logits, RLX_DIMS(b->sequences, b->c->vocabulary));
   if (d->result == LM_TOKEN) {
@@ -123,14 +159,27 @@ static rlx_status check_packed(const lm_model *m, const lm_graph_desc *d) {
   return RLX_OK;
 }
 
+static rlx_status check_step(const lm_model *m, const lm_graph_desc *d) {
+  if (m->facts.is_recurrent || (d->result != LM_NONE && d->result != LM_LAST))
+    return RLX_FAIL(RLX_UNSUPPORTED, "family %s: a step graph has caches of keys and values, and logits as its result",
+                    m->facts.family);
+  uint64_t tokens = d->singles + (uint64_t)d->groups * d->slots;
+  if (tokens != d->tokens || d->context % d->page || d->context > INT32_MAX / d->sequences)
+    return RLX_FAIL(RLX_INVALID, "a step of %u tokens: %u alone and %u runs of %u, pages of %u, a context of %u",
+                    (unsigned)d->tokens, (unsigned)d->singles, (unsigned)d->groups, (unsigned)d->slots,
+                    (unsigned)d->page, (unsigned)d->context);
+  return RLX_OK;
+}
+
 static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
   if (d->sequences < 1 || d->tokens < 1 || d->sequences > INT32_MAX / d->tokens)
     return RLX_FAIL(RLX_INVALID, "a graph of %u sequences by %u tokens", (unsigned)d->sequences, (unsigned)d->tokens);
   if (m->facts.is_encoder != (d->result == LM_EMBEDDING))
     return RLX_FAIL(RLX_UNSUPPORTED, "family %s %s", m->facts.family,
                     m->facts.is_encoder ? "embeds texts; it cannot generate" : "generates text; it cannot embed");
-  if (d->slots) RLX_TRY(check_packed(m, d));
-  if (!m->facts.is_encoder && !d->slots && (d->context < d->tokens || d->context > INT32_MAX))
+  bool any_rows = d->slots || d->page;
+  if (any_rows) RLX_TRY(d->page ? check_step(m, d) : check_packed(m, d));
+  if (!m->facts.is_encoder && !any_rows && (d->context < d->tokens || d->context > INT32_MAX))
     return RLX_FAIL(RLX_INVALID, "a context of %u has no room for %u tokens", (unsigned)d->context,
                     (unsigned)d->tokens);
   if (d->cache != RLX_F32 && d->cache != RLX_F16)
@@ -152,7 +201,7 @@ rlx_status lm_graph_build(const lm_model *m, const lm_graph_desc *d, rlx_graph *
   rlx_graph *g;
   RLX_TRY(rlx_graph_create(&g));
   lm_build b = {.m = m, .c = &m->config, .d = d, .g = g, .tokens = d->tokens};
-  b.sequences = d->slots ? 1 : d->sequences;
+  b.sequences = d->slots || d->page ? 1 : d->sequences;
   build_all(&b);
   rlx_status s = b.status ? b.status : rlx_graph_finish(g);
   if (s) {

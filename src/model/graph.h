@@ -21,6 +21,8 @@ typedef struct lm_build {
   rlx_node positions;                /* i32 [B, T]: of each token */
   rlx_node seen;                     /* i32 [B]: length of the sequence after this step */
   rlx_node places, queries, answers; /* of a packed graph: model.h */
+  rlx_node pages, picks;             /* of a step graph */
+  bool is_picked;                    /* of a step graph: the rows of `picks` alone are left */
   rlx_node factors;                  /* rope factors, or none */
   rlx_node last_seen;                /* state of the repetition penalty, or none: penalty.c */
   rlx_status status; /* errors outside the graph builder: a family uses a weight that the model does not have */

@@ -65,7 +65,18 @@ rlx_status lm_model_read_part(const lm_model *m, size_t i, size_t from, void *da
  *          answers   i32 [T]         its query, counted through [B, slots]
  *          position, length  i32 [B] as above; length 0: the sequence has no token here
  * Only the attention is computed per sequence; all else knows T rows. It writes nothing but the rows of its tokens, so
- * the context needs no room. Recurrent families have no such graph: a state there is one sequence's. */
+ * the context needs no room. Recurrent families have no such graph: a state there is one sequence's.
+ *
+ * A step graph (page > 0) takes the states for pages of `page` rows each, which sequences share and hold in any order.
+ * It computes `singles` tokens of a sequence each, then `groups` runs of `slots` tokens, each of one sequence: S runs in
+ * all, T = singles + groups * slots tokens.
+ *          tokens    i32 [1, T]      unused ones are any token
+ *          positions i32 [1, T]      of each token in its sequence
+ *          places    i32 [T]         page * number + row in it, for its keys and values; -1: none
+ *          pages     i32 [S, N]      of the sequence of each run, N = context / page
+ *          position, length  i32 [S] of the run: its first position, its tokens; 0 and 0: unused
+ *          picks     i32 [S]         LM_LAST: the token whose logits are row s of the result
+ * Output, LM_LAST: logits f32 [S, vocabulary]; token i32 [S], the likeliest of each row, -1 where one is not finite. */
 typedef enum lm_result {
   LM_NONE,      /* no result: prefill of the states only */
   LM_LOGITS,    /* logits f32 [B, T, vocabulary] */
@@ -82,6 +93,7 @@ typedef struct lm_graph_desc {
   uint32_t max_k;    /* if is_drawn: upper bound of top_k; 0: the whole vocabulary */
   bool is_penalised; /* LM_TOKEN: logits get the repetition penalty (penalty.c); T is 1 */
   uint32_t slots;    /* packed: max tokens of a sequence among the T; the result is LM_NONE. 0: T of each sequence */
+  uint32_t page, singles, groups; /* of a step graph; the result is LM_NONE or LM_LAST */
 } lm_graph_desc;
 rlx_status lm_graph_build(const lm_model *m, const lm_graph_desc *d, rlx_graph **out);
 

@@ -15,6 +15,7 @@
 #include "io/file_json.h"
 #include "ir/sampling.h"
 #include "model/engine.h"
+#include "model/settings.h"
 #include "rlx/lm.h"
 
 typedef struct setting {
@@ -168,13 +169,19 @@ static rlx_status read_json(const rlx_meta *m, found *f) {
 
 /* ---- The table for callers ---- */
 
-uint32_t rlx_lm_setting_count(void) { return RLX_SAMPLING_ALL; }
+uint32_t rlx_lm_setting_count(void) { return RLX_SAMPLING_ALL + lm_n_settings; }
 
 rlx_status rlx_lm_setting_at(uint32_t i, rlx_lm_setting *out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_setting_at: out is NULL");
   RLX_TRY(RLX_SIZED_CLEAR("rlx_lm_setting", out));
-  if (i >= RLX_SAMPLING_ALL)
-    return RLX_FAIL(RLX_NOT_FOUND, "rlx_lm_setting_at: setting %u of %d", (unsigned)i, (int)RLX_SAMPLING_ALL);
+  if (i >= rlx_lm_setting_count())
+    return RLX_FAIL(RLX_NOT_FOUND, "rlx_lm_setting_at: setting %u of %u", (unsigned)i,
+                    (unsigned)rlx_lm_setting_count());
+  if (i >= RLX_SAMPLING_ALL) {
+    const lm_setting_row *row = &lm_settings[i - RLX_SAMPLING_ALL];
+    rlx_lm_setting host = {RLX_LM_SETTING_INIT, false, row->name, row->doc, row->min, row->max, 0};
+    return RLX_SIZED_WRITE("rlx_lm_setting", &host, out);
+  }
   const rlx_sampling_row *r = &rlx_sampling_rows[i];
   rlx_lm_setting own = {RLX_LM_SETTING_INIT, r->is_whole, r->name, r->doc, r->min, r->max, r->neutral};
   return RLX_SIZED_WRITE("rlx_lm_setting", &own, out);

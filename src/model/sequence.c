@@ -7,17 +7,33 @@
 
 #include "base/mem.h"
 #include "model/engine.h"
+#include "model/requests.h"
 
-rlx_status lm_check_sequence(const rlx_lm *lm, const char *what, uint32_t sequence) {
+rlx_status lm_check_kind(const rlx_lm *lm, const char *what) {
   if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", what);
   if (lm->is_dry) return RLX_FAIL(RLX_INVALID, "%s: the model was opened with dry_run and has no weights", what);
-  if (sequence >= lm->n_sequences)
-    return RLX_FAIL(RLX_INVALID, "%s: sequence %u, but there are %u", what, (unsigned)sequence,
-                    (unsigned)lm->n_sequences);
   if (lm_model_facts(lm->model)->is_encoder)
     return RLX_FAIL(RLX_UNSUPPORTED, "%s: a %s model embeds texts and does not continue them", what,
                     lm_model_facts(lm->model)->family);
   return RLX_OK;
+}
+
+rlx_status lm_check_sequence(rlx_lm *lm, const char *what, uint32_t sequence) {
+  if (lm && !lm->is_dry && sequence >= lm->n_sequences)
+    return RLX_FAIL(RLX_INVALID, "%s: sequence %u, but there are %u", what, (unsigned)sequence,
+                    (unsigned)lm->n_sequences);
+  RLX_TRY(lm_check_kind(lm, what));
+  if (lm_requests_left(lm))
+    return RLX_FAIL(RLX_BUSY, "%s: the model's sequences belong to %u requests until they have ended", what,
+                    (unsigned)lm_requests_left(lm));
+  lm_requests_forget(lm);
+  return RLX_OK;
+}
+
+void lm_drop_sequences(rlx_lm *lm) {
+  for (uint32_t i = 0; i < lm->n_sequences; i++) lm->sequences[i].ids.n = lm->sequences[i].done = 0;
+  for (uint32_t i = 0; i < lm->n_sequences; i++) lm->sequences[i].dropped = 0;
+  lm->holder = LM_NO_SEQUENCE;
 }
 
 rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n) {

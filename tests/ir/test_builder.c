@@ -231,6 +231,15 @@ static void build_attention(rlx_graph *g, const leaves *l) {
            g, l->q, l->k, l->k,
            &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .key_mask = mask, .bias = bias, .kv_offset = len}),
          "attention(q, k, k, mask, abias, _, _, len) : f32[1,5,4,8]");
+  rlx_node table_of_pages = rlx_op_input(g, "pages", RLX_I32, RLX_DIMS(1, 3));
+  BUILDS(rlx_op_paged_attention(g, l->q, l->k, l->k, table_of_pages, NULL),
+         "paged_attention(q, k, k, pages) : f32[1,5,4,8]");
+  BUILDS(rlx_op_paged_attention(g, l->q, l->k, l->k, table_of_pages,
+                                &(rlx_op_paged_attention_desc){RLX_OP_PAGED_ATTENTION_DESC_INIT, .kv_len = len,
+                                                               .kv_offset = len, .sinks = l->vec, .window = 3,
+                                                               .scale = 0.25, .softcap = 30, .causal = true}),
+         "paged_attention(q, k, k, pages, len, len, vec) {scale=0.25, softcap=30, causal=true, window=3} : "
+         "f32[1,5,4,8]");
   BUILDS(rlx_op_rope(g, l->q, NULL), "rope(q) : f32[1,5,4,8]");
   BUILDS(rlx_op_rope(g, l->q,
                      &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = RLX_ROPE_GPTJ, .positions = positions,

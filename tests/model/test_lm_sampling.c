@@ -72,8 +72,7 @@ static rlx_status in_a_file(const char *name, double v) {
 
 TEST(ranges_are_the_same_everywhere) {
   rlx_lm_setting s = {RLX_LM_SETTING_INIT};
-  CHECK(rlx_lm_setting_count() == 5);
-  for (uint32_t i = 0; i < rlx_lm_setting_count(); i++) {
+  for (uint32_t i = 0; i < 5; i++) { /* what a file and the op have; the others are the host's */
     CHECK_OK(rlx_lm_setting_at(i, &s));
     CHECK(s.min <= s.neutral && s.neutral <= s.max && s.doc[0]);
     bool is_of_op = strcmp(s.name, "repetition_penalty") != 0; /* which is the model's, not the op's */

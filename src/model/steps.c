@@ -1,0 +1,220 @@
+/* One step of all requests: which tokens it computes, in which pages, by which program.
+ *
+ * A request that has one token to compute is a single; one with more is in its prompt, and gets runs of SLOTS tokens.
+ * A program has room for certain numbers of both (model.h, step graph), so that a few programs serve all mixtures.
+ * While others generate, prompts get half of the room, so that one long prompt does not hold up everybody. Prompts come
+ * in the order in which they joined. */
+#include <string.h>
+
+#include "model/requests.h"
+
+enum { SLOTS = 32 };
+
+/* ---- Pages ---- */
+
+void lm_request_release_pages(struct lm_requests *q, lm_request *r) {
+  for (size_t i = 0; i < r->pages.n; i++) lm_pages_release(q->pages, r->pages.v[i]);
+  r->pages.n = 0;
+  r->done = 0;
+}
+
+static uint32_t pages_for(const struct lm_requests *q, size_t tokens) {
+  size_t page = lm_pages_size(q->pages);
+  return (uint32_t)((tokens + page - 1) / page);
+}
+
+/* Counts the pages that hold the beginning of its tokens already. At least one token is left to compute. */
+static rlx_status take_held_pages(struct lm_requests *q, lm_request *r) {
+  uint32_t page = lm_pages_size(q->pages), parent = LM_NO_PAGE;
+  if (!rlx_array_reserve(&r->pages, pages_for(q, r->ids.n + 1)))
+    return RLX_FAIL(RLX_NO_MEMORY, "the pages of a request");
+  while ((r->pages.n + 1) * page < r->ids.n) {
+    parent = lm_pages_find(q->pages, parent, r->ids.v + r->pages.n * page);
+    if (parent == LM_NO_PAGE) break;
+    r->pages.v[r->pages.n++] = parent;
+  }
+  r->done = (uint32_t)r->pages.n * page;
+  return RLX_OK;
+}
+
+rlx_status lm_requests_admit(rlx_lm *lm) {
+  struct lm_requests *q = lm->requests;
+  while (q->waiting.n && q->running.n < lm->n_sequences) {
+    lm_request *r = q->waiting.v[0];
+    if (!rlx_array_reserve(&q->running, 1)) return RLX_FAIL(RLX_NO_MEMORY, "%zu requests", q->running.n + 1);
+    RLX_TRY(take_held_pages(q, r));
+    uint32_t missing = pages_for(q, r->ids.n + 1) - (uint32_t)r->pages.n;
+    if (q->running.n && missing > lm_pages_available(q->pages)) {
+      lm_request_release_pages(q, r);
+      return RLX_OK;
+    }
+    if (!r->stats.n_tokens) {
+      r->stats.n_held = r->done;
+      r->stats.n_prompt_tokens = r->n_prompt - r->done;
+    }
+    q->running.v[q->running.n++] = r;
+    q->waiting.n--;
+    memmove(q->waiting.v, q->waiting.v + 1, q->waiting.n * sizeof *q->waiting.v);
+  }
+  return RLX_OK;
+}
+
+/* The request that joined last waits again, first of all. */
+static rlx_status send_back(struct lm_requests *q) {
+  if (!rlx_array_reserve(&q->waiting, 1)) return RLX_FAIL(RLX_NO_MEMORY, "%zu requests", q->waiting.n + 1);
+  lm_request *r = q->running.v[--q->running.n];
+  lm_request_release_pages(q, r);
+  memmove(q->waiting.v + 1, q->waiting.v, q->waiting.n * sizeof *q->waiting.v);
+  q->waiting.v[0] = r;
+  q->waiting.n++;
+  return RLX_OK;
+}
+
+/* Pages for the first `tokens` tokens of running request i; *is_there: it still runs. */
+static rlx_status ensure_pages(struct lm_requests *q, size_t i, size_t tokens, bool *is_there) {
+  lm_request *r = q->running.v[i];
+  uint32_t wanted = pages_for(q, tokens);
+  if (wanted > r->pages.n && !rlx_array_reserve(&r->pages, wanted - r->pages.n))
+    return RLX_FAIL(RLX_NO_MEMORY, "the pages of a request");
+  while (r->pages.n < wanted && i < q->running.n) {
+    uint32_t page = lm_pages_take(q->pages);
+    if (page == LM_NO_PAGE) RLX_TRY(send_back(q));
+    else r->pages.v[r->pages.n++] = page;
+  }
+  *is_there = i < q->running.n;
+  return RLX_OK;
+}
+
+/* ---- The size of the program ---- */
+
+/* 1, 2, 3, 4, 6, 8, 12, 16, 24, ..: at least n, at most a half more. */
+static uint32_t round_up(uint32_t n, uint32_t max) {
+  uint32_t size = 1;
+  while (size < n) size = size & (size - 1) ? size / 3 * 4 : size > 1 ? size / 2 * 3 : 2;
+  return size < max ? size : max;
+}
+
+typedef struct step {
+  uint32_t singles, groups; /* runs in use */
+  bool has_result;
+} step;
+
+static uint32_t waiting_tokens(const lm_request *r) { return (uint32_t)r->ids.n - r->done; }
+
+static uint32_t max_groups(const rlx_lm *lm, bool has_singles) {
+  uint32_t room = (lm->pack ? lm->pack : lm->chunk) / SLOTS;
+  if (has_singles) room /= 2;
+  return room ? room : 1;
+}
+
+/* Decides what each request computes, and gets pages for it. */
+static rlx_status plan_step(rlx_lm *lm, step *out) {
+  struct lm_requests *q = lm->requests;
+  *out = (step){0};
+  for (size_t i = 0; i < q->running.n; i++) out->singles += waiting_tokens(q->running.v[i]) == 1;
+  uint32_t left = max_groups(lm, out->singles > 0);
+  out->singles = 0;
+  for (size_t i = 0; i < q->running.n; i++) {
+    lm_request *r = q->running.v[i];
+    uint32_t n = waiting_tokens(r), room = left * SLOTS;
+    r->step_tokens = n == 1 || n < room ? n : room;
+    if (!r->step_tokens) continue;
+    bool is_there;
+    RLX_TRY(ensure_pages(q, i, r->done + r->step_tokens, &is_there));
+    if (!is_there) break; /* it was the last one */
+    uint32_t groups = (r->step_tokens + SLOTS - 1) / SLOTS;
+    if (n == 1) out->singles++;
+    else out->groups += groups, left -= groups;
+    out->has_result |= r->step_tokens == n;
+  }
+  return RLX_OK;
+}
+
+/* ---- Inputs ---- */
+
+static void clear_inputs(lm_program *p) {
+  const lm_graph_desc *d = &p->desc;
+  size_t runs = (size_t)d->singles + d->groups;
+  memset(p->tokens, 0, d->tokens * sizeof *p->tokens);
+  memset(p->positions, 0, d->tokens * sizeof *p->positions);
+  for (uint32_t i = 0; i < d->tokens; i++) p->places[i] = -1;
+  memset(p->pages, 0, runs * (d->context / d->page) * sizeof *p->pages);
+  memset(p->picks, 0, runs * sizeof *p->picks);
+  memset(p->position, 0, runs * sizeof *p->position);
+  memset(p->length, 0, runs * sizeof *p->length);
+}
+
+/* Writes n tokens of a request, from the `from`th on, as run `run`, whose first token is `at`. */
+static void write_run(lm_program *p, const lm_request *r, uint32_t run, uint32_t at, uint32_t from, uint32_t n) {
+  const uint32_t page = p->desc.page, width = p->desc.context / page;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t position = from + i;
+    p->tokens[at + i] = r->ids.v[position];
+    p->positions[at + i] = (int32_t)position;
+    p->places[at + i] = (int32_t)(r->pages.v[position / page] * page + position % page);
+  }
+  for (size_t i = 0; i < r->pages.n && i < width; i++) p->pages[run * width + i] = (int32_t)r->pages.v[i];
+  p->position[run] = (int32_t)from;
+  p->length[run] = (int32_t)n;
+  p->picks[run] = (int32_t)(at + n - 1);
+}
+
+static void write_runs(const struct lm_requests *q, lm_program *p) {
+  uint32_t single = 0, group = 0;
+  clear_inputs(p);
+  for (size_t i = 0; i < q->running.n; i++) {
+    lm_request *r = q->running.v[i];
+    uint32_t n = r->step_tokens;
+    bool is_last = n == waiting_tokens(r);
+    r->run = UINT32_MAX;
+    if (n && waiting_tokens(r) == 1) {
+      r->run = single;
+      write_run(p, r, single, single, r->done, 1);
+      single++;
+      continue;
+    }
+    for (uint32_t k = 0; k < n; k += SLOTS, group++) {
+      uint32_t run = p->desc.singles + group, some = n - k < SLOTS ? n - k : SLOTS;
+      write_run(p, r, run, p->desc.singles + group * SLOTS, r->done + k, some);
+      if (is_last) r->run = run;
+    }
+  }
+}
+
+/* ---- Running ---- */
+
+/* The pages that this step has filled can be found by others. */
+static void publish(struct lm_requests *q, const lm_request *r, uint32_t before) {
+  uint32_t page = lm_pages_size(q->pages);
+  for (uint32_t k = before / page; (k + 1) * page <= r->done; k++)
+    lm_pages_publish(q->pages, r->pages.v[k], k ? r->pages.v[k - 1] : LM_NO_PAGE, r->ids.v + (size_t)k * page);
+}
+
+rlx_status lm_requests_compute(rlx_lm *lm, lm_program **out) {
+  struct lm_requests *q = lm->requests;
+  step s;
+  *out = NULL;
+  for (size_t i = 0; i < q->running.n; i++) q->running.v[i]->step_tokens = 0;
+  RLX_TRY(plan_step(lm, &s));
+  if (!s.singles && !s.groups) return RLX_OK;
+  lm_graph_desc d = {.sequences = lm->n_sequences,
+                     .page = lm_pages_size(q->pages),
+                     .singles = s.singles ? round_up(s.singles, lm->n_sequences) : 0,
+                     .groups = s.groups ? round_up(s.groups, max_groups(lm, s.singles > 0)) : 0,
+                     .slots = s.groups ? SLOTS : 0,
+                     .result = s.has_result ? LM_LAST : LM_NONE};
+  d.tokens = d.singles + d.groups * d.slots;
+  lm_program *p;
+  RLX_TRY(lm_program_get(lm, &d, &p));
+  write_runs(q, p);
+  RLX_TRY(lm_program_write(lm, p));
+  RLX_TRY(rlx_executable_run(p->executable));
+  for (size_t i = 0; i < q->running.n; i++) {
+    lm_request *r = q->running.v[i];
+    uint32_t before = r->done;
+    r->done += r->step_tokens;
+    publish(q, r, before);
+  }
+  *out = p;
+  return RLX_OK;
+}
