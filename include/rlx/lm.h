@@ -292,17 +292,17 @@ typedef struct rlx_lm_options {
   /* Of this call as a whole; a field that is 0 is the session's. device_bytes must be 0: a session limits it. What
    * exceeds a limit is RLX_LIMIT, and the sequence holds the tokens drawn until then. */
   rlx_limits limits;
-  /* Further settings; 0 is off. With one of them, and in requests, the host chooses the token, in this order: biases and
-   * banned texts, repetition, frequency and presence penalty, dry, top_n_sigma, temperature, top_k, typical_p, top_p,
-   * min_p, xtc, the draw. A draw with the same seed, settings and logits is the same token on every device. */
+  /* Further settings; 0 is off. With one of them, and in requests, the host chooses the token, in this order: biases
+   * and banned texts, repetition, frequency and presence penalty, dry, top_n_sigma, temperature, top_k, typical_p,
+   * top_p, min_p, xtc, the draw. A draw with the same seed, settings and logits is the same token on every device. */
   double frequency_penalty, presence_penalty; /* subtracted for each occurrence, and once; -2 to 2 */
   double typical_p;                           /* only tokens about as surprising as expected, with this probability */
   double top_n_sigma;                         /* only logits within this many standard deviations of the largest */
   double xtc_probability, xtc_threshold;      /* how often all but the least of those above the threshold (0: 0.1) go */
   double dynatemp_range, dynatemp_exponent;   /* temperature +- range, by the entropy to this power (0: 1) */
   /* Lowers tokens that would continue a repetition of at least dry_allowed_length tokens (0: 2) by
-   * multiplier * base ^ (length - allowed); base 0: 1.75. It sees the last dry_penalty_tokens (0: all), and no repetition
-   * reaches over a token that contains one of n_dry_breakers texts (none: newline, colon, quote, asterisk). */
+   * multiplier * base ^ (length - allowed); base 0: 1.75. It sees the last dry_penalty_tokens (0: all), and no
+   * repetition reaches over a token with one of n_dry_breakers texts (none: newline, colon, quote, asterisk). */
   double dry_multiplier, dry_base;
   uint64_t dry_allowed_length, dry_penalty_tokens;
   const char *const *dry_breakers;
@@ -390,14 +390,14 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm
  *   do s = rlx_lm_step(lm, &left); while (!s && left);
  *
  * A request waits until one of the model's n_sequences is free. A step computes the next token of every sequence that
- * runs and a part of the prompts of those that have just begun, in one program; so load the model with as many sequences
- * as are to run at once. What a sequence still holds of the beginning of a prompt is not computed again. Greedy text is
- * that of rlx_lm_generate up to rounding, and does not depend on what runs beside it but by that.
+ * runs and a part of the prompts of those that have just begun, in one program; so load the model with as many
+ * sequences as are to run at once. What a sequence still holds of the beginning of a prompt is not computed again.
+ * Greedy text is that of rlx_lm_generate up to rounding, and does not depend on what runs beside it but by that.
  *
  * From the first rlx_lm_submit until no request is left, the sequences belong to the requests: other calls on them are
  * RLX_BUSY. Families with a recurrent state are RLX_UNSUPPORTED. */
 
-/* Called by rlx_lm_step, in its thread, for each token and at the end of a request. It may submit and cancel requests. */
+/* Called by rlx_lm_step, in its thread, for each token and at the end of a request. It may submit and cancel. */
 typedef struct rlx_lm_event {
   size_t struct_bytes;
   uint64_t request;
@@ -406,7 +406,7 @@ typedef struct rlx_lm_event {
   const char *ended;         /* NULL: it goes on; else as in rlx_lm_stats, or "error" */
   const rlx_lm_stats *stats; /* where it ended */
   const char *message;       /* of "error" */
-  /* If logprobs were requested: those of the token and of the n_top likeliest, most likely first, before any setting. */
+  /* If logprobs were requested: those of the token and of the n_top likeliest, largest first, before any setting. */
   const int32_t *top_ids;
   const float *top_logprobs;
   uint32_t n_top;
@@ -432,8 +432,8 @@ typedef struct rlx_lm_request {
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_submit(rlx_lm *lm, const rlx_lm_request *request, uint64_t *number);
 /* Ends a request: its last event, "cancelled", comes from this call. RLX_NOT_FOUND: it has ended. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_cancel(rlx_lm *lm, uint64_t number);
-/* *left: the requests that run or wait. What concerns one request alone ends it with "error"; a failure of the step ends
- * all of them and is returned. */
+/* *left: the requests that run or wait. What concerns one request alone ends it with "error"; a failure of the step
+ * ends all of them and is returned. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_step(rlx_lm *lm, uint32_t *left);
 
 /* The embedding of a text by an encoder: `width` values of unit length. A text with more tokens than the context is

@@ -70,6 +70,8 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
 void cli_list_deinit(cli_list *list);
 /* Parses a whole text as a decimal number in min .. max. */
 bool cli_to_number(const char *text, int64_t min, int64_t max, int64_t *out);
+/* A real number; min or max may be infinite, NaN is refused. */
+bool cli_to_real(const char *text, double min, double max, double *out);
 
 /* ---- Messages and printing: print.c ---- */
 

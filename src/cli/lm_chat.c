@@ -71,17 +71,15 @@ static void report_turn(const rlx_lm *lm, conversation *c, const rlx_lm_stats *s
   putchar('}');
 }
 
-static int answer(const request *r, rlx_lm *lm, conversation *c, const char *line, size_t bytes) {
+static int answer(request *r, rlx_lm *lm, conversation *c, const char *line, size_t bytes) {
   rlx_lm_options options;
   rlx_lm_stats stats = {RLX_LM_STATS_INIT};
-  const char **stops;
   if (!add(c, "user", line, bytes)) return cli_fail("out of memory");
-  if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;
+  if (cli_sampling_fill(&r->sampling, &options)) return CLI_FAILED;
   options.cancel = cli_lm_is_over;
   if (r->parse_special) options.special = RLX_LM_SPECIAL_PARSE;
   c->bytes = 0;
   int code = cli_check(rlx_lm_reply(lm, r->name, c->v, c->n, &options, on_text, c, &stats), NULL, NULL);
-  free(stops);
   if (!c->is_kept && (!code || c->bytes)) putchar('\n');
   fflush(stdout);
   if (code) {
@@ -99,7 +97,7 @@ static int answer(const request *r, rlx_lm *lm, conversation *c, const char *lin
 
 /* A failing turn (for example a text that is too long) ends the conversation unless a user at a terminal can
  * rephrase it. */
-static int chat_loop(const request *r, rlx_lm *lm, conversation *c) {
+static int chat_loop(request *r, rlx_lm *lm, conversation *c) {
   bool is_terminal = isatty(STDIN_FILENO) != 0;
   char *line = NULL;
   size_t room = 0, bytes;

@@ -26,12 +26,30 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
 
 /* Negative: not set. */
 typedef struct cli_sampling {
-  int64_t tokens, top_k, seed, ahead, penalty_tokens;
+  int64_t tokens, top_k, seed, ahead, penalty_tokens, dry_allowed, dry_tokens;
   double temperature, top_p, min_p, penalty;
   bool ignore_end, shift;
-  cli_list stops;
+  cli_list stops, biases, banned, breakers;
+  rlx_lm_options host; /* CLI_HOST_SETTINGS */
+  const char **texts;  /* arrays that cli_sampling_fill made: of stops, banned, breakers */
+  rlx_lm_bias *bias;
 } cli_sampling;
 /* clang-format off */
+/* Settings that are off at 0: option, field of rlx_lm_options and name of the setting, value. */
+#define CLI_HOST_SETTINGS(ROW, o) \
+  ROW(o, "--frequency-penalty", frequency_penalty, "X") \
+  ROW(o, "--presence-penalty", presence_penalty, "X") \
+  ROW(o, "--typical-p", typical_p, "P") \
+  ROW(o, "--top-n-sigma", top_n_sigma, "X") \
+  ROW(o, "--xtc-probability", xtc_probability, "P") \
+  ROW(o, "--xtc-threshold", xtc_threshold, "P") \
+  ROW(o, "--dynatemp-range", dynatemp_range, "T") \
+  ROW(o, "--dynatemp-exponent", dynatemp_exponent, "X") \
+  ROW(o, "--dry-multiplier", dry_multiplier, "X") \
+  ROW(o, "--dry-base", dry_base, "X") \
+  ROW(o, "--mirostat-tau", mirostat_tau, "X") \
+  ROW(o, "--mirostat-eta", mirostat_eta, "X")
+#define CLI_HOST_OPTION(o, option, name, value) cli_setting_option(option, #name, value, &(o).host.name),
 #define CLI_SAMPLING_OPTIONS(o) \
   {"-n", "N", "tokens at most (0: until the end, or until the context is full)", CLI_NUMBER, \
    &(o).tokens, 0, 16777216}, \
@@ -41,6 +59,16 @@ typedef struct cli_sampling {
   cli_setting_option("--min-p", "min_p", "P", &(o).min_p), \
   cli_setting_option("--repeat-penalty", "repetition_penalty", "X", &(o).penalty), \
   {"--repeat-last-n", "N", "only those among the last N (0: all)", CLI_NUMBER, &(o).penalty_tokens, 0, 16777216}, \
+  CLI_HOST_SETTINGS(CLI_HOST_OPTION, o) \
+  {"--dry-allowed-length", "N", "repetitions of so many tokens are not lowered (0: 2)", CLI_NUMBER, \
+   &(o).dry_allowed, 0, 16777216}, \
+  {"--dry-last-n", "N", "look for repetitions in the last N tokens (0: all)", CLI_NUMBER, &(o).dry_tokens, 0, \
+   16777216}, \
+  {"--dry-breaker", "TEXT", "no repetition reaches over this text; repeat for several", CLI_TEXTS, &(o).breakers, \
+   0, 0}, \
+  {"--logit-bias", "ID=X", "add X to the logit of token ID (-inf: never); repeat for several", CLI_PAIRS, \
+   &(o).biases, 0, 0}, \
+  {"--ban", "TEXT", "never generate this text; repeat for several", CLI_TEXTS, &(o).banned, 0, 0}, \
   {"--seed", "N", "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", \
    CLI_NUMBER, &(o).seed, 0, INT64_MAX}, \
   {"--stop", "TEXT", "end where this text comes; repeat for several", CLI_TEXTS, &(o).stops, 0, 0}, \
@@ -56,8 +84,8 @@ cli_option cli_setting_option(const char *name, const char *setting, const char 
  * Otherwise: greedy. */
 int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm *lm, bool is_chat);
 void cli_sampling_json(const cli_sampling *o);
-/* Fills the library's options; the caller frees *stops. */
-int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops);
+/* Fills the library's options, which point into *o. */
+int cli_sampling_fill(cli_sampling *o, rlx_lm_options *out);
 void cli_sampling_deinit(cli_sampling *o);
 /* Cancel callback: an interrupt was recorded, or the reader of standard output is gone. */
 bool cli_lm_is_over(void *user);

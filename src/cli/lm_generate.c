@@ -65,12 +65,11 @@ static int save(const request *r, rlx_lm *lm) {
   return cli_check(s, NULL, NULL);
 }
 
-static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t bytes) {
+static int generate(request *r, rlx_lm *lm, const char *prompt, size_t bytes) {
   rlx_lm_options options;
   rlx_lm_stats stats = {RLX_LM_STATS_INIT};
-  const char **stops;
   text_out out = {.keep = r->common.json};
-  if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;
+  if (cli_sampling_fill(&r->sampling, &options)) return CLI_FAILED;
   options.cancel = cli_lm_is_over;
   if (r->no_special) options.special = RLX_LM_SPECIAL_TEXT;
   cli_note_interrupts();
@@ -85,7 +84,6 @@ static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t byt
     if (!r->common.quiet && !code) cli_lm_report(lm, &stats);
   }
   free(out.v);
-  free(stops);
   return cli_interrupted() ? CLI_INTERRUPTED : code;
 }
 

@@ -4,7 +4,9 @@
  * Greedy decoding gives the same text each time, so it is the default of `generate`. In a conversation it ends in
  * loops, so `chat` samples. A seed that the user did not choose is random and printed, so the text can be
  * reproduced. */
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,30 +69,72 @@ int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm 
 }
 
 void cli_sampling_json(const cli_sampling *o) {
+#define PRINT(o, option, name, value) \
+  if ((o)->host.name < 0 || (o)->host.name > 0) printf("\"" #name "\":%.9g,", (o)->host.name);
+  CLI_HOST_SETTINGS(PRINT, o)
+#undef PRINT
   printf("\"temperature\":%.9g,\"top_k\":%" PRId64 ",\"top_p\":%.9g,\"min_p\":%.9g,\"repeat_penalty\":%.9g,"
          "\"seed\":%" PRId64,
          o->temperature, o->top_k, o->top_p, o->min_p, o->penalty, o->seed);
 }
 
-int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops) {
-  *stops = calloc(o->stops.n + 1, sizeof **stops);
-  if (!*stops) return cli_fail("out of memory");
-  for (size_t i = 0; i < o->stops.n; i++) (*stops)[i] = o->stops.v[i].value;
-  *out = (rlx_lm_options){RLX_LM_OPTIONS_INIT,
-                          .max_tokens = (uint32_t)o->tokens,
-                          .temperature = o->temperature,
-                          .top_k = (uint32_t)o->top_k,
-                          .top_p = o->top_p,
-                          .min_p = o->min_p,
-                          .seed = (uint64_t)o->seed,
-                          .ignore_end = o->ignore_end,
-                          .shift = o->shift,
-                          .stops = *stops,
-                          .n_stops = o->stops.n,
-                          .ahead = (uint32_t)o->ahead,
-                          .repetition_penalty = o->penalty,
-                          .penalty_tokens = (uint64_t)o->penalty_tokens};
+static const char **put_texts(const cli_list *list, const char **at) {
+  for (size_t i = 0; i < list->n; i++) at[i] = list->v[i].value;
+  return at;
+}
+
+static int read_bias(const cli_word *w, rlx_lm_bias *out) {
+  int64_t id;
+  double bias;
+  if (!cli_to_number(w->name, 0, INT32_MAX, &id) || !cli_to_real(w->value, -INFINITY, FLT_MAX, &bias))
+    return cli_fail("--logit-bias takes ID=X, a token's number and what to add, got '%s=%s'", w->name, w->value);
+  *out = (rlx_lm_bias){(int32_t)id, (float)bias};
   return CLI_DONE;
 }
 
-void cli_sampling_deinit(cli_sampling *o) { cli_list_deinit(&o->stops); }
+/* The arrays that the library's options point to. */
+static int make_arrays(cli_sampling *o) {
+  o->texts = calloc(o->stops.n + o->banned.n + o->breakers.n + 1, sizeof *o->texts);
+  o->bias = calloc(o->biases.n + 1, sizeof *o->bias);
+  if (!o->texts || !o->bias) return cli_fail("out of memory");
+  for (size_t i = 0; i < o->biases.n; i++)
+    if (read_bias(&o->biases.v[i], &o->bias[i])) return CLI_FAILED;
+  return CLI_DONE;
+}
+
+int cli_sampling_fill(cli_sampling *o, rlx_lm_options *out) {
+  if (!o->texts && make_arrays(o)) return CLI_FAILED;
+  *out = o->host;
+  out->struct_bytes = sizeof *out;
+  out->max_tokens = (uint32_t)o->tokens;
+  out->temperature = o->temperature;
+  out->top_k = (uint32_t)o->top_k;
+  out->top_p = o->top_p;
+  out->min_p = o->min_p;
+  out->seed = (uint64_t)o->seed;
+  out->ignore_end = o->ignore_end;
+  out->shift = o->shift;
+  out->ahead = (uint32_t)o->ahead;
+  out->repetition_penalty = o->penalty;
+  out->penalty_tokens = (uint64_t)o->penalty_tokens;
+  out->dry_allowed_length = (uint64_t)o->dry_allowed;
+  out->dry_penalty_tokens = (uint64_t)o->dry_tokens;
+  out->n_stops = o->stops.n;
+  out->n_banned = o->banned.n;
+  out->n_dry_breakers = o->breakers.n;
+  out->n_biases = o->biases.n;
+  out->stops = put_texts(&o->stops, o->texts);
+  out->banned = put_texts(&o->banned, o->texts + o->stops.n);
+  out->dry_breakers = put_texts(&o->breakers, o->texts + o->stops.n + o->banned.n);
+  out->biases = o->bias;
+  return CLI_DONE;
+}
+
+void cli_sampling_deinit(cli_sampling *o) {
+  cli_list_deinit(&o->stops);
+  cli_list_deinit(&o->biases);
+  cli_list_deinit(&o->banned);
+  cli_list_deinit(&o->breakers);
+  free(o->texts);
+  free(o->bias);
+}

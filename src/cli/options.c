@@ -39,7 +39,7 @@ bool cli_to_number(const char *text, int64_t min, int64_t max, int64_t *out) {
 }
 
 /* The program never calls setlocale, so the decimal separator is a point. */
-static bool to_real(const char *text, double min, double max, double *out) {
+bool cli_to_real(const char *text, double min, double max, double *out) {
   char *end;
   double v = strtod(text, &end);
   bool ok = end != text && !*end && strchr("+-.0123456789", text[0]) && v >= min && v <= max; /* not NaN */
@@ -94,7 +94,7 @@ static int store(const parse *p, const cli_option *o, char *value) {
     case CLI_PAIRS: return store_pair(p, o, value);
     case CLI_TEXTS: return append(o->target, (cli_word){NULL, value}) ? CLI_DONE : cli_fail("out of memory");
     case CLI_REAL:
-      if (!to_real(value, (double)o->min, (double)o->max, o->target))
+      if (!cli_to_real(value, (double)o->min, (double)o->max, o->target))
         return cli_wrong(p->command, "%s takes a number from %" PRId64 " to %" PRId64 ", got '%s'", o->name, o->min,
                          o->max, value);
       break;

@@ -68,8 +68,8 @@ rlx_status lm_model_read_part(const lm_model *m, size_t i, size_t from, void *da
  * the context needs no room. Recurrent families have no such graph: a state there is one sequence's.
  *
  * A step graph (page > 0) takes the states for pages of `page` rows each, which sequences share and hold in any order.
- * It computes `singles` tokens of a sequence each, then `groups` runs of `slots` tokens, each of one sequence: S runs in
- * all, T = singles + groups * slots tokens.
+ * It computes `singles` tokens of a sequence each, then `groups` runs of `slots` tokens, each of one sequence: S runs
+ * in all, T = singles + groups * slots tokens.
  *          tokens    i32 [1, T]      unused ones are any token
  *          positions i32 [1, T]      of each token in its sequence
  *          places    i32 [T]         page * number + row in it, for its keys and values; -1: none

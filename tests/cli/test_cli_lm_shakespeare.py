@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-from cli import RLX, ROOT, SECONDS, Skip, check, close, equal, file_json, main, rlx, rlx_json, test
+from cli import RLX, ROOT, SECONDS, Skip, check, close, equal, fails, file_json, main, rlx, rlx_json, test
 
 if "generate" not in rlx("--help", expect=0).out:
     print("SKIP all: this rlx was built without language models\n0 passed, 0 failed, 1 skipped")
@@ -86,6 +86,26 @@ def any_number_of_threads():
     check(texts[5, 1] != texts[6, 1], "another seed gives another text")
     greedy = [rlx_json("generate", MODEL, "-p", "ROMEO:\n", "-n", 24, "--threads", n, *ON_CPU)["text"] for n in (1, 2)]
     equal(greedy[0], greedy[1], "greedy")
+
+
+@test
+def settings_of_the_host():
+    """Each changes the text as its name says; one seed gives one text; wrong ones are refused by name."""
+    def text(*settings):
+        return rlx_json("generate", MODEL, "-p", "ROMEO:\n", "-n", 60, "--ignore-end", *settings, *ON_CPU)["text"]
+    plain = text()
+    letter = plain[0]
+    ids = rlx("tokenize", MODEL, "--ids", stdin=letter.encode(), expect=0).out.split()
+    check(text("--logit-bias", f"{ids[-1]}=-inf")[0] != letter, "a forbidden token")
+    banned = next(word for word in plain.split() if len(word) > 3)
+    check(banned not in text("--ban", banned), f"'{banned}' was banned")
+    check(text("--frequency-penalty", 2) != plain, "a frequency penalty")
+    check(text("--frequency-penalty", -2) != text("--frequency-penalty", 2), "a negative one")
+    drawn = ["--temperature", 1, "--seed", 5, "--typical-p", 0.9, "--xtc-probability", 0.5, "--dry-multiplier", 1]
+    equal(text(*drawn), text(*drawn, "--threads", 1), "one seed")
+    for wrong, says, code in [(["--logit-bias", "x=1"], "ID=X", 1), (["--logit-bias", "99999=1"], "vocabulary", 1),
+                              (["--logit-bias", "1=nan"], "ID=X", 1), (["--presence-penalty", "3"], "-2 to 2", 2)]:
+        fails("generate", MODEL, "-p", "a", *wrong, *ON_CPU, says=says, code=code)
 
 
 @test

@@ -1,5 +1,5 @@
-/* Requests: texts that join and leave between steps are those that each would be alone, whatever runs beside them, however
- * little memory there is, and wherever their prompts' beginnings come from. */
+/* Requests: texts that join and leave between steps are those that each would be alone, whatever runs beside them,
+ * however little memory there is, and wherever their prompts' beginnings come from. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The host's sampler: what each setting leaves of a distribution, against the setting's own definition computed plainly,
- * and the draws of the op `sample`. */
+/* The host's sampler: what each setting leaves of a distribution, against the setting's own definition computed
+ * plainly, and the draws of the op `sample`. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
