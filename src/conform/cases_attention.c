@@ -90,7 +90,8 @@ CASES(paged_attention,
   {"shared",   "q: f32[3,1,6,8]; k: f32[6,4,2,8]; v: f32[6,4,2,8]; p: i32[3,3] values(0,1,2,0,1,3,0,4,5); "
                "n: i32[3] values(12,9,1)", "paged_attention(%q, %k, %v, %p, %n)"},
   {"offsets",  "q: f32[2,4,4,8]; k: f32[4,8,1,8]; v: f32[4,8,1,8]; p: i32[2,2] values(3,2,0,1); "
-               "n: i32[2] values(11,4); o: i32[2] values(7,0)", "paged_attention(%q, %k, %v, %p, %n, %o) {causal=true}"},
+               "n: i32[2] values(11,4); o: i32[2] values(7,0)",
+               "paged_attention(%q, %k, %v, %p, %n, %o) {causal=true}"},
   {"window",   "q: f32[1,5,2,8]; k: f32[3,8,2,8]; v: f32[3,8,2,8]; p: i32[1,3] values(2,0,1); n: i32[] values(21); "
                "o: i32[] values(16)",
                "paged_attention(%q, %k, %v, %p, %n, %o) {causal=true, window=6, softcap=2.0, scale=0.4}"},
