@@ -3,7 +3,7 @@ _rlx() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} options=
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat embed perplexity logits help" -- "$word"))
+    COMPREPLY=($(compgen -W "ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat embed perplexity logits serve help" -- "$word"))
     return
   fi
   case $command in
@@ -27,7 +27,8 @@ _rlx() {
     embed) options='--out --no-truncate --context --chunk --cache --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     perplexity) options='--window --stride --tokens --context --chunk --cache --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     logits) options='--tokens --out --context --chunk --cache --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
-    help) options='ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat embed perplexity logits' ;;
+    serve) options='--host --port --parallel --models-memory --api-key --api-key-file --cors --tls-key --max-body --max-requests --max-connections --max-seconds --context --chunk --cache --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
+    help) options='ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat embed perplexity logits serve' ;;
   esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

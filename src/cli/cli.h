@@ -417,6 +417,7 @@ bool cli_is_interrupted(void *user);
  * process. */
 void cli_note_interrupts(void);
 bool cli_interrupted(void);
+void cli_wait_for_interrupt(void); /* after cli_note_interrupts */
 
 int cli_ops(const cli_command *self, int argc, char **argv);
 int cli_graph(const cli_command *self, int argc, char **argv);
@@ -439,6 +440,9 @@ int cli_chat(const cli_command *self, int argc, char **argv);
 int cli_embed(const cli_command *self, int argc, char **argv);
 int cli_perplexity(const cli_command *self, int argc, char **argv);
 int cli_logits(const cli_command *self, int argc, char **argv);
+#endif
+#ifdef RLX_SERVE
+int cli_serve(const cli_command *self, int argc, char **argv);
 #endif
 
 #endif
