@@ -312,6 +312,13 @@ typedef struct rlx_lm_options {
   size_t n_biases;
   const char *const *banned; /* n_banned texts that are not generated: the last token that would complete one */
   size_t n_banned;
+  /* Speculation: tokens that probably come next are guessed, up to 31 at once, and checked together. The text is the
+   * same up to rounding. lookup: so many are guessed from what followed where the last tokens occurred before, which
+   * pays for texts that repeat or quote; 0: none. draft: another, smaller model with the same vocabulary guesses
+   * n_draft tokens (0: 3), in its sequence 0; nobody else may use it meanwhile. Not in requests and batches, and not
+   * for families with a recurrent state. */
+  uint32_t lookup, n_draft;
+  struct rlx_lm *draft;
 } rlx_lm_options;
 typedef struct rlx_lm_bias {
   int32_t id;
@@ -352,6 +359,7 @@ typedef struct rlx_lm_stats {
   const char *ended;              /* "end", "length", "stop", "cancelled", "context" */
   uint32_t n_dropped; /* messages of a conversation that were omitted because the context has no room for them */
   uint32_t n_held;    /* tokens of the prompt that the sequence held already; not among n_prompt_tokens */
+  uint32_t n_guessed, n_right; /* of speculation: tokens that were guessed, and those of them that came */
 } rlx_lm_stats;
 #define RLX_LM_STATS_INIT RLX_SIZED(rlx_lm_stats)
 /* Called with each part of the text, whole UTF-8 characters. */

@@ -381,11 +381,14 @@ class Lm(Handle):
         for name, value in settings.items():
             if name == "struct_bytes" or not hasattr(options, name):
                 raise TypeError(f"'{name}' is no setting of a generation")
+            if isinstance(value, Lm):  # draft
+                alive.append(value)
+                value = value.c
             setattr(options, name, value)
         stops = [stop] if isinstance(stop, str) else list(stop)
         if stops:
-            alive = [ffi.new("char[]", c_text(s)) for s in stops]
-            alive.append(ffi.new("char *[]", alive))
+            texts = [ffi.new("char[]", c_text(s)) for s in stops]
+            alive += [*texts, ffi.new("char *[]", texts)]
             options.stops, options.n_stops = alive[-1], len(stops)
         if special is not None:
             options.special = LmSpecial.PARSE if special else LmSpecial.TEXT
@@ -398,7 +401,8 @@ class Lm(Handle):
 
         settings: max_tokens (0: until the model ends), temperature (0: the most likely token), top_k, top_p, min_p,
         seed, stop (a text or several), ignore_end, shift (drop the oldest half at the end of the context),
-        repetition_penalty, penalty_tokens, parse_special, ahead, sequence, limits
+        repetition_penalty, penalty_tokens, parse_special, ahead, sequence, limits, lookup (tokens to guess from
+        what came before), draft (an Lm that guesses), n_draft
         """
         data = prompt.encode() if isinstance(prompt, str) else bytes(prompt)
         options, alive, kept = self._options(settings)

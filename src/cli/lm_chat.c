@@ -134,6 +134,7 @@ static int run(request *r) {
   int code = cli_lm_open(&r->common, &r->lm, r->words.v[0].value, &lm);
   if (lm && !code && !r->name && !rlx_chat_template_of(rlx_lm_file(lm)))
     code = cli_fail("%s; --template NAME chooses one, --templates lists them", rlx_message());
+  if (lm && !code) code = cli_sampling_open(&r->sampling, &r->common, &r->lm);
   if (lm && !code) code = cli_sampling_settle(&r->sampling, &r->common, lm, true);
   if (lm && !code) {
     cli_note_interrupts();

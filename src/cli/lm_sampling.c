@@ -68,6 +68,12 @@ int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm 
   return CLI_DONE;
 }
 
+int cli_sampling_open(cli_sampling *o, const cli_common *common, const cli_lm_options *lm) {
+  cli_lm_options options = *lm;
+  options.sequences = 1;
+  return o->draft_path ? cli_lm_open(common, &options, o->draft_path, &o->draft) : CLI_DONE;
+}
+
 void cli_sampling_json(const cli_sampling *o) {
 #define PRINT(o, option, name, value) \
   if ((o)->host.name < 0 || (o)->host.name > 0) printf("\"" #name "\":%.9g,", (o)->host.name);
@@ -119,6 +125,9 @@ int cli_sampling_fill(cli_sampling *o, rlx_lm_options *out) {
   out->penalty_tokens = (uint64_t)o->penalty_tokens;
   out->dry_allowed_length = (uint64_t)o->dry_allowed;
   out->dry_penalty_tokens = (uint64_t)o->dry_tokens;
+  out->lookup = (uint32_t)o->lookup;
+  out->n_draft = (uint32_t)o->n_draft;
+  out->draft = o->draft;
   out->n_stops = o->stops.n;
   out->n_banned = o->banned.n;
   out->n_dry_breakers = o->breakers.n;
@@ -131,6 +140,7 @@ int cli_sampling_fill(cli_sampling *o, rlx_lm_options *out) {
 }
 
 void cli_sampling_deinit(cli_sampling *o) {
+  rlx_lm_destroy(o->draft);
   cli_list_deinit(&o->stops);
   cli_list_deinit(&o->biases);
   cli_list_deinit(&o->banned);

@@ -6,6 +6,7 @@
  * reads and the next real token overwrites. While all sequences run, tokens are drawn in spans (generate.c). A
  * sequence that ends within a span ignores the rest of it. */
 #include "base/log.h"
+#include "model/draft.h"
 #include "model/engine.h"
 #include "model/sampler.h"
 
@@ -132,6 +133,8 @@ rlx_status lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n,
   if (!options || !fn || !prompts)
     return RLX_FAIL(RLX_INVALID, "rlx_lm_generate_batch: %s is NULL", !options ? "options" : !fn ? "fn" : "prompts");
   RLX_TRY(lm_check_options(lm, options));
+  if (lm_drafts_wanted(options))
+    return RLX_FAIL(RLX_UNSUPPORTED, "rlx_lm_generate_batch: a batch has no lookup and no draft model");
   if (lm_sampler_needed(options))
     return RLX_FAIL(RLX_UNSUPPORTED,
                     "rlx_lm_generate_batch: a setting that the host applies, such as typical_p: use rlx_lm_submit");

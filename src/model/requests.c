@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sized.h"
+#include "model/draft.h"
 
 /* ---- Making and freeing ---- */
 
@@ -124,6 +125,7 @@ static rlx_status check_request(rlx_lm *lm, const rlx_lm_request *d, const rlx_l
     return RLX_FAIL(RLX_INVALID, "%s: %u likeliest tokens: at most %d", call, (unsigned)d->n_top, (int)LM_MAX_TOP);
   if (o->sequence || o->shift || o->ahead || o->cancel || memcmp(&o->limits, &none, sizeof none) != 0)
     return RLX_FAIL(RLX_INVALID, "%s: a request has no sequence, shift, ahead, cancel or limits", call);
+  if (lm_drafts_wanted(o)) return RLX_FAIL(RLX_INVALID, "%s: a request has no lookup and no draft model", call);
   return lm_check_settings(lm, o);
 }
 
