@@ -418,6 +418,7 @@ bool cli_is_interrupted(void *user);
 void cli_note_interrupts(void);
 bool cli_interrupted(void);
 void cli_wait_for_interrupt(void); /* after cli_note_interrupts */
+void cli_forget_interrupts(void);  /* the next one is the first again */
 
 int cli_ops(const cli_command *self, int argc, char **argv);
 int cli_graph(const cli_command *self, int argc, char **argv);
