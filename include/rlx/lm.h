@@ -393,7 +393,8 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt
                                                   rlx_lm_stats *stats);
 /* The next turn of a conversation. All its messages are passed each time; those that the sequence already holds are
  * kept, the rest is computed. With `shift` it may have any length: if the context has no room for all, the oldest turns
- * are omitted, except the system's at the start (stats.n_dropped). chat_template: its name; NULL: the file's own. */
+ * are omitted, except the system's at the start (stats.n_dropped). chat_template: its name; NULL: the file's own, by
+ * name where it is a known one, else run. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages,
                                                size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn, void *user,
                                                rlx_lm_stats *stats);

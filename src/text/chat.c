@@ -345,7 +345,7 @@ const char *rlx_chat_template_of(const rlx_file *f) {
     list_names(&known);
     (void)RLX_FAIL(
       text ? RLX_UNSUPPORTED : RLX_NOT_FOUND, "the file %s; a template can be chosen by name (--template): %s",
-      text ? "has a chat template that is none of these" : "has no chat template", known.failed ? "" : known.v);
+      text ? "has a chat template that is not supported by name" : "has no chat template", known.failed ? "" : known.v);
     rlx_str_deinit(&known);
   }
   rlx_mem_free(text);

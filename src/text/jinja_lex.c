@@ -210,8 +210,9 @@ static rlx_status lex_operator(lexer *x, brackets *open) {
   if (!n) {
     int32_t code = 0;
     (void)jinja_character(x->at, left(x), &code);
-    return RLX_FAIL(code < 0x80 ? RLX_INVALID : RLX_UNSUPPORTED, "chat template, line %u: a character that is no part of an expression: U+%04X",
-                    (unsigned)x->line, (unsigned)code);
+    return RLX_FAIL(code < 0x80 ? RLX_INVALID : RLX_UNSUPPORTED,
+                    "chat template, line %u: a character that is no part of an expression: U+%04X", (unsigned)x->line,
+                    (unsigned)code);
   }
   if (c == '(' || c == '[' || c == '{') {
     if (open->n == sizeof open->v)

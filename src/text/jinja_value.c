@@ -206,7 +206,7 @@ rlx_status jinja_iterate(jinja_run *r, const jinja_value *v, jinja_list **out) {
   if (v->list->sort != JINJA_ITERATOR) return RLX_OK;
   jinja_list *l = v->list;
   RLX_TRY(jinja_list_new(r, JINJA_ARRAY, 0, out));
-  (*out)->v = l->v + l->at;
+  if (l->v) (*out)->v = l->v + l->at;
   (*out)->n = (*out)->cap = l->n - l->at;
   l->at = l->n;
   return RLX_OK;
