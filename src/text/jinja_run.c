@@ -73,6 +73,12 @@ static rlx_status capture(jinja_run *r, const jinja_block *b, jinja_value *out) 
   return jinja_built(r, &inner, out);
 }
 
+/* What a block gives is printed as it is, and so must be a text. */
+static rlx_status print_text(jinja_run *r, const jinja_value *v) {
+  if (v->kind == JINJA_TEXT) return jinja_print(r, r->out, v);
+  return jinja_fail(r, RLX_INVALID, "a block that gives a %s: expected a text", jinja_kind_name(v));
+}
+
 /* Filters of a block: the innermost one has the block's text for its value. */
 static rlx_status run_filters(jinja_run *r, const jinja_node *filter, jinja_value text, jinja_value *out) {
   jinja_args args;
@@ -174,7 +180,7 @@ static rlx_status run_call_block(jinja_run *r, const jinja_node *n) {
   RLX_TRY(jinja_eval_args(r, n->a, &args));
   args.named[args.n_named++] = (jinja_named){&name, caller}; /* jinja_eval_args left room */
   RLX_TRY(jinja_call(r, &fn, &args, &out));
-  return jinja_print(r, r->out, &out);
+  return print_text(r, &out);
 }
 
 /* ---- Loops ---- */
@@ -277,7 +283,7 @@ static rlx_status run_scoped(jinja_run *r, const jinja_node *n) {
   }
   r->scope = outer;
   if (n->op == OP_WITH) return RLX_OK;
-  return n->op == OP_SET_BLOCK ? jinja_assign(r, n->a, filtered) : jinja_print(r, r->out, &filtered);
+  return n->op == OP_SET_BLOCK ? jinja_assign(r, n->a, filtered) : print_text(r, &filtered);
 }
 
 static rlx_status run_statement(jinja_run *r, const jinja_node *n) {

@@ -188,3 +188,150 @@ STATEMENTS = [
     "{% set x = 5 %}{% if x is eq 5 and not x is eq 6 %}y{% endif %}", "{% if not loop is defined %}a{% endif %}{% for x in [1] %}{% if loop is defined %}b{% endif %}{% endfor %}", "{% for message in people %}{% if not loop.last and people[loop.index].age == 25 %}{{ message.name }}{% endif %}{% endfor %}", "{% for i in range(people | length - 1, -1, -1) %}{{ people[i].name }}{% endfor %}", "{% for x in people[1:] + people[:1] %}{{ x.name }}{% endfor %}", "{% for x in people | reverse %}{{ x.name }}{{ loop.last }}{% endfor %}", "{% for x in people[::-1] %}{% set i = people | length - loop.index %}{{ i }}{% endfor %}",
     "{% set content = 'a</think>b' %}{% if '</think>' in content %}{{ content.split('</think>')[-1].lstrip('\\n') }}{% endif %}", "{% set ns = namespace(a=[]) %}{% for x in nums %}{% set ns.a = ns.a + [x * 2] %}{% endfor %}{{ ns.a | join(',') }}", "{% set ns = namespace(s='') %}{% for x in strs %}{% set ns.s = ns.s ~ x ~ (', ' if not loop.last else '') %}{% endfor %}{{ ns.s }}",
 ]
+
+
+class Maker:
+    """Random templates: few names, so that scopes, loops and macros meet; mostly values that fit the operators."""
+
+    NAMES = ["n", "f", "text", "uni", "nums", "strs", "d", "nil", "yes", "people", "x", "y", "z", "nosuch"]
+    FILTERS = ["upper", "lower", "title", "capitalize", "trim", "length", "first", "last", "list", "join", "join(', ')", "sort", "reverse", "unique", "string",
+               "int", "float", "abs", "round", "round(1)", "tojson", "tojson(indent=2)", "default('q')", "default(1, true)", "sum", "min", "max", "items", "dictsort",
+               "replace('l', 'L')", "replace('', '-')", "indent", "indent(1, true)", "e", "safe", "map('upper')", "map('string')", "map(attribute='name')", "select",
+               "select('string')", "reject('none')", "selectattr('age')", "batch(2)", "select('defined') | list", "map('length') | list", "format(1)", "count"]
+    TESTS = ["defined", "undefined", "none", "string", "mapping", "iterable", "sequence", "number", "integer", "float", "boolean", "true", "false", "odd", "even",
+             "divisibleby 2", "eq 1", "ne 'a'", "lt 5", "ge(2)", "in nums", "in text", "sameas none", "lower", "upper", "callable"]
+    METHODS = [".upper()", ".lower()", ".title()", ".strip()", ".split()", ".split('l')", ".split('o', 1)", ".splitlines()", ".startswith('H')", ".endswith(('d', 'x'))",
+               ".replace('o', '0')", ".find('l')", ".rfind('l')", ".count('l')", ".items()", ".keys()", ".values()", ".get('a')", ".get('q', 3)", ".isdigit()", ".isalpha()",
+               ".partition('l')", ".join(strs)", ".index(1)", ".zfill(4)", ".a", ".b", ".name", ".items", ".q", ".x.y", ".0", ".append(1)", ".format(1)", ".lstrip('H')",
+               ".rsplit('l', 1)", ".removeprefix('He')"]
+
+    def __init__(self, seed):
+        import random
+        self.r = random.Random(seed)
+        self.loops = 0
+
+    def any(self, *choices):
+        return self.r.choice(choices)
+
+    def atom(self):
+        return self.r.choice([self.r.choice(self.NAMES)] * 6 + [str(self.r.randint(-3, 12)), f"{self.r.randint(0, 40) / 8}", "'ab'", "\"l'o\"", "' x\\ny '", "''", "true", "none",
+                                                              "[]", "[1, 'b', none]", "(1, 2)", "{'a': 1, 'b': [2]}", "range(3)", "loop.index" if self.loops else "1",
+                                                              "loop.last" if self.loops else "false"])
+
+    def text(self, depth=0):
+        """A text, if the names are what they were."""
+        if depth > 2 or self.r.random() < 0.2:
+            return self.any("text", "uni", "'ab l'", "pad", "csv", "html", "strs[1]", "people[0].name", "m1(1)", "(x | string)", "(y ~ z)", "ns.x | string", "'é,漢x'")
+        t, kind = lambda: self.text(depth + 1), self.r.randint(0, 11)  # noqa: E731
+        if kind < 2:
+            return f"({t()} {self.any('~', '+')} {t()})"
+        if kind < 4:
+            return f"({t()} | {self.any('upper', 'lower', 'title', 'capitalize', 'trim', 'string', 'reverse', 'e', 'indent(1)', 'safe', 'list | join', 'first', 'tojson')})"
+        if kind < 6:
+            return f"({t()}).{self.any('upper()', 'strip()', 'title()', 'lstrip(' + repr('H ') + ')', 'replace(' + t() + ', ' + t() + ')', 'split(' + repr('l') + ')[0]', 'split()[-1]', 'rstrip()', 'partition(' + repr('o') + ')[2]', 'zfill(9)')}"
+        if kind < 8:
+            return f"({t()})[{self.any('0', '-1', '1:', ':2', '::-1', '-2:', '1:5:2', ':-3', '5::-2')}]"
+        if kind == 8:
+            return f"({t()} if {self.truth(depth + 1)} else {t()})"
+        if kind == 9:
+            return f"({self.list(depth + 1)} | {self.any('join', 'string', 'tojson', 'join(' + t() + ')')})"
+        if kind == 10:
+            return f"('%s-%s' % ({self.value(depth + 1)}, {t()}))"
+        return f"({self.value(depth + 1)} ~ {t()})"
+
+    def number(self, depth=0):
+        if depth > 2 or self.r.random() < 0.3:
+            return self.any("n", "neg", "f", "half", str(self.r.randint(-9, 20)), f"{self.r.randint(0, 99) / 8}", "yes", "nums[1]", "people[1].age", "(x | int)", "loop.index0" if self.loops else "2")
+        m, kind = lambda: self.number(depth + 1), self.r.randint(0, 5)  # noqa: E731
+        if kind < 2:
+            return f"({m()} {self.any('+', '-', '*')} {m()})"
+        if kind == 2:
+            return f"({m()} {self.any('/', '//', '%')} {self.any('3', '-2', '2.5', '7')})"
+        if kind == 3:
+            return f"({m()} | {self.any('abs', 'round', 'round(1)', 'int', 'float', 'string | float')})"
+        if kind == 4:
+            return f"({self.any(self.text(depth + 1), self.list(depth + 1))} | length)"
+        return f"({self.text(depth + 1)}.{self.any('find', 'count', 'rfind')}({self.text(depth + 1)}))"
+
+    def list(self, depth=0):
+        if depth > 2 or self.r.random() < 0.3:
+            return self.any("nums", "strs", "(strs + nums)", "[1, 'a', none]", "[x, y]", "[]", "(n, text)", "range(4)", "people", "(d | list)", "(d.items() | list)", "mixed")
+        a, kind = lambda: self.list(depth + 1), self.r.randint(0, 6)  # noqa: E731
+        if kind == 0:
+            return f"({a()} | list + {a()} | list)"
+        if kind < 3:
+            return f"({a()} | {self.any('reverse', 'map(' + repr('string') + ')', 'select', 'reject(' + repr('none') + ')', 'select(' + repr('string') + ')', 'map(' + repr('upper') + ')', 'batch(2)', 'list', 'unique(true)')} | list)"
+        if kind == 3:
+            return f"({a()} | map('string') | {self.any('sort', 'sort(reverse=true)', 'sort(true)', 'unique')} | list)"
+        if kind == 4:
+            return f"({a()} | list)[{self.any('1:', ':2', '::-1', '-2:', '::2')}]"
+        if kind == 5:
+            return f"({self.text(depth + 1)}.{self.any('split()', 'split(' + repr('l') + ')', 'splitlines()', 'rsplit(' + repr(',') + ', 1)', 'partition(' + repr(',') + ')')} | list)"
+        return f"[{self.value(depth + 1)}, {self.value(depth + 1)}]"
+
+    def truth(self, depth=0):
+        kind = self.r.randint(0, 6 if depth < 3 else 2)
+        if kind == 0:
+            return self.any("true", "no", "x", "y is defined", "z is string", "nums", "loop.first" if self.loops else "nil")
+        if kind == 1:
+            return f"({self.value(depth + 1)} is {self.any('', 'not ')}{self.any(*self.TESTS[:13], 'eq 1', 'ne 2')})"
+        if kind == 2:
+            return f"({self.number(depth + 1)} {self.any('<', '<=', '>', '>=', '==', '!=')} {self.number(depth + 1)})"
+        if kind == 3:
+            return f"({self.text(depth + 1)} {self.any('in', 'not in', '==', '<')} {self.text(depth + 1)})"
+        if kind == 4:
+            return f"({self.value(depth + 1)} {self.any('in', 'not in')} {self.list(depth + 1)})"
+        if kind == 5:
+            return f"({self.truth(depth + 1)} {self.any('and', 'or')} {self.truth(depth + 1)})"
+        return f"(not {self.truth(depth + 1)})"
+
+    def value(self, depth=0):
+        return self.any(self.text, self.text, self.number, self.list, self.truth, lambda d: self.any("x", "y", "z", "nil", "nosuch", "d", "ns.x", "d.a"))(depth)
+
+    def expression(self, depth=0):
+        return self.wild() if self.r.random() < 0.04 else self.value(depth)
+
+    def wild(self):
+        """Anything with anything: mostly a failure."""
+        return self.any(f"{self.value(2)} {self.any('+', '-', '*', '/', '//', '%', '~', 'in', '<')} {self.value(2)}", f"({self.value(2)}) | {self.r.choice(self.FILTERS)}",
+                        f"({self.value(2)}) is {self.r.choice(self.TESTS)}", f"({self.value(2)}){self.r.choice(self.METHODS)}", f"({self.value(2)})[{self.atom()}]",
+                        f"m1({self.value(2)}, {self.value(2)})", f"{{'k': {self.value(2)}, {self.atom()}: {self.value(2)}}}", f"{self.any('-', '+')}{self.value(2)}")
+
+    def statement(self, depth=0):
+        kind = self.r.randint(0, 13 if depth < 3 else 4)
+        e, body = self.expression, lambda: self.block(depth + 1)  # noqa: E731
+        name = self.any("x", "y", "z", "v", "w")
+        if kind < 2:
+            return f"{{{{ {e()} }}}}"
+        if kind < 4:
+            return f"{{% set {self.any(name, name, name, 'ns.' + name)} = {e()} %}}"
+        if kind == 4:
+            return self.any(" ", "\n", "t", "  \n ", "{{- x }}", "{{ y -}} ", "{# c #}\n", "{%- if x %}q{% endif -%}\n")
+        if kind == 5:
+            return f"{{% if {e()} %}}{body()}{{% endif %}}"
+        if kind == 6:
+            return f"{{% if {e()} %}}{body()}{{% elif {e()} %}}{body()}{{% else %}}{body()}{{% endif %}}"
+        if kind in (7, 8):
+            self.loops += 1
+            inner = body() + self.any("", "", "", "{% if loop.index > 1 %}{% break %}{% endif %}", "{% continue %}", "{{ loop.nextitem }}{{ loop.length }}")
+            self.loops -= 1
+            target, over = self.any((name, self.list(1)), (name, "nums"), ("x, y", "d.items()"), (name, "people"))
+            return f"{{% for {target} in {over}{self.any('', '', ' if ' + self.truth(1))} %}}{inner}{self.any('', '{% else %}' + body())}{{% endfor %}}"
+        loops, self.loops = self.loops, 0
+        inner = body()
+        self.loops = loops
+        if kind == 9:
+            return f"{{% set {name} %}}{inner}{{% endset %}}"
+        if kind == 10:
+            return f"{{% macro {self.any('m1', 'm2')}({self.any('', 'x', 'x, y=1', 'x=n, y=x')}) %}}{inner}{{% endmacro %}}"
+        if kind == 11:
+            return f"{{% with {name} = {e()} %}}{inner}{{% endwith %}}"
+        if kind == 12:
+            return f"{{% filter {self.any('upper', 'trim', 'trim', 'indent')} %}}{inner}{{% endfilter %}}"
+        return f"{{% call m1({e()}) %}}{inner}{{% endcall %}}"
+
+    def block(self, depth=0):
+        return "".join(self.statement(depth) for _ in range(self.r.randint(1, 3)))
+
+    def template(self):
+        return "{% set ns = namespace(x=1) %}{% macro m1(x, y=2) %}{{ x }}{{ y }}{% endmacro %}" + self.block() + self.block()

@@ -14,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cli import BUILD, ROOT, Skip, check, main, test  # noqa: E402
@@ -21,6 +22,7 @@ from lm_packages import packages  # noqa: E402
 
 import jinja_cases  # noqa: E402
 
+warnings.simplefilter("ignore", SyntaxWarning)  # what Python remarks on the code that jinja2 makes
 NOW = datetime.datetime(2026, 7, 26, 9, 5, 3)
 RENDER = BUILD / "tools/lm_render_chat"
 
@@ -170,6 +172,19 @@ def constructs():
     both.report(f"{len(templates)} constructs")
     wrong = {t: w for t, w in both.refused.items() if ": unsupported: " not in w[0]}
     check(not wrong, f"refused as wrong, and fine in Python: {wrong}")
+
+
+@test
+def random_templates():
+    """RLX_RANDOM of them, or 2000; what fails in both is most of them"""
+    both, n = Both(), int(os.environ.get("RLX_RANDOM") or 2000)
+    seed = int(os.environ.get("RLX_SEED") or 1)
+    templates = [jinja_cases.Maker(seed * 1000000 + i).template() for i in range(n)]
+    both.compare([(t, t) for t in templates], [("", jinja_cases.VALUES)])
+    both.report(f"{n} random templates")
+    for title, why in both.refused.items():
+        if os.environ.get("RLX_TEMPLATES_VERBOSE") and ": unsupported: " not in why[0]:
+            print(f"    refused here{why[0]}: {title!r}")
 
 
 @test
