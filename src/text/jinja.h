@@ -210,7 +210,7 @@ typedef struct jinja_program {
   RLX_ARRAY(const jinja_text *) names; /* by id */
 } jinja_program;
 
-enum { JINJA_MAX_TEMPLATE = 1 << 22, JINJA_MAX_PARSE_DEPTH = 120 };
+enum { JINJA_MAX_TEMPLATE = 1 << 20, JINJA_MAX_NAMES = 1024, JINJA_MAX_PARSE_DEPTH = 120 };
 rlx_status jinja_parse(const char *text, size_t bytes, jinja_program *out); /* deinitialise it after a failure too */
 void jinja_program_deinit(jinja_program *p);
 
@@ -295,7 +295,8 @@ struct jinja_run {
   uint64_t seed; /* of hash tables */
   uint32_t depth, line;
   jinja_scope *scope;
-  jinja_value *globals; /* by id: the input's variables and the language's functions */
+  uint32_t loop_id, caller_id, kwargs_id, varargs_id; /* UINT32_MAX: the program does not mention it */
+  jinja_value *globals;                               /* by id: the input's variables and the language's functions */
   jinja_builder *out;
   jinja_jump jump;
   RLX_ARRAY(const jinja_text *) stack; /* of walks through concatenations */
@@ -345,7 +346,9 @@ bool jinja_text_has_content(const jinja_text *t); /* of a flat one */
 bool jinja_text_is_content(const jinja_text *flat, size_t at);
 rlx_status jinja_text_compare(jinja_run *r, const jinja_text *a, const jinja_text *b, int *out);
 bool jinja_text_is(const jinja_text *flat, const char *text);
-size_t jinja_text_find(const jinja_text *in, const jinja_text *what, size_t from); /* both flat; in->n + 1: nowhere */
+/* Where a text is in another one, both flat; in->n + 1: nowhere. The last one that ends at or before `end`. */
+size_t jinja_text_find(const jinja_text *in, const jinja_text *what, size_t from);
+size_t jinja_text_find_last(const jinja_text *in, const jinja_text *what, size_t end);
 size_t jinja_character(const char *p, size_t n, int32_t *code); /* at least 1: an invalid byte is one */
 size_t jinja_text_characters(const jinja_text *flat);
 bool jinja_is_space(int32_t code); /* as Python has it */

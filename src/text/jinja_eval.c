@@ -117,12 +117,14 @@ rlx_status jinja_call(jinja_run *r, const jinja_value *fn, jinja_args *args, jin
 /* ---- Nodes ---- */
 
 static rlx_status eval_name(jinja_run *r, const jinja_node *e, jinja_value *out) {
-  for (const jinja_scope *s = r->scope; s; s = s->parent)
+  for (const jinja_scope *s = r->scope; s; s = s->parent) {
+    RLX_TRY(jinja_count(r, s->variables.n / 8));
     for (size_t i = 0; i < s->variables.n; i++)
       if (s->variables.v[i].id == e->id) {
         *out = s->variables.v[i].value;
         return RLX_OK;
       }
+  }
   *out = r->globals[e->id];
   if (out->kind == JINJA_ABSENT) *out = jinja_undefined(r->program->names.v[e->id]->p);
   return RLX_OK;

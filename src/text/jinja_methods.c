@@ -51,12 +51,14 @@ rlx_status jinja_strip(jinja_run *r, const jinja_text *t, unsigned sides, const 
   RLX_TRY(jinja_count(r, 1 + t->n / 64));
   for (size_t size; sides & JINJA_LEFT && from < to; from += size) {
     size = jinja_character(t->p + from, to - from, &code);
+    if (characters) RLX_TRY(jinja_count(r, 1 + characters->n / 16));
     if (!is_in(characters, t->p + from, size, code)) break;
   }
   while (sides & JINJA_RIGHT && to > from) {
     size_t last = to - 1;
     while (last > from && to - last < 4 && ((unsigned char)t->p[last] & 0xc0) == 0x80) last--;
     if (jinja_character(t->p + last, to - last, &code) != to - last) last = to - 1, code = -1;
+    if (characters) RLX_TRY(jinja_count(r, 1 + characters->n / 16));
     if (!is_in(characters, t->p + last, to - last, code)) break;
     to = last;
   }
@@ -133,12 +135,6 @@ static JINJA_FN(method_split) {
   return push_part(r, l, self, t, at, t->n);
 }
 
-static size_t find_last(const jinja_text *t, const jinja_text *what, size_t end) {
-  for (size_t at = end; at >= what->n; at--)
-    if (memcmp(t->p + at - what->n, what->p, what->n) == 0) return at - what->n;
-  return t->n + 1;
-}
-
 static JINJA_FN(method_rsplit) {
   const jinja_text *t, *separator;
   jinja_list *l;
@@ -154,7 +150,7 @@ static JINJA_FN(method_rsplit) {
   RLX_TRY(jinja_count(r, 1 + t->n / 16));
   size_t end = t->n;
   while ((int64_t)l->n < max) {
-    size_t found = find_last(t, separator, end);
+    size_t found = jinja_text_find_last(t, separator, end);
     if (found > t->n) break;
     RLX_TRY(push_part(r, l, self, t, found + separator->n, end));
     end = found;
@@ -202,7 +198,7 @@ static rlx_status partition(jinja_run *r, const jinja_value *self, const jinja_a
   RLX_TRY(jinja_text_argument(r, "partition", &args->p[0], &separator));
   if (!separator->n) return jinja_fail(r, RLX_INVALID, "partition: an empty separator");
   RLX_TRY(jinja_count(r, 1 + t->n / 16));
-  size_t at = last ? find_last(t, separator, t->n) : jinja_text_find(t, separator, 0);
+  size_t at = last ? jinja_text_find_last(t, separator, t->n) : jinja_text_find(t, separator, 0);
   size_t cuts[4] = {0, t->n, t->n, t->n};
   if (at <= t->n) cuts[1] = at, cuts[2] = at + separator->n;
   else if (last) cuts[1] = cuts[2] = 0;
@@ -258,7 +254,7 @@ static rlx_status find(jinja_run *r, const jinja_value *self, const jinja_args *
   if (args->p[1].kind != JINJA_ABSENT)
     return jinja_fail(r, RLX_UNSUPPORTED, "a search in a part of a text is not supported");
   RLX_TRY(jinja_count(r, 1 + t->n / 16));
-  size_t at = last ? find_last(t, what, t->n) : jinja_text_find(t, what, 0);
+  size_t at = last ? jinja_text_find_last(t, what, t->n) : jinja_text_find(t, what, 0);
   if (at > t->n && must) return jinja_fail(r, RLX_INVALID, "index: the text is not there");
   jinja_text before = {.p = t->p, .n = at, .is_ascii = t->is_ascii};
   *out = jinja_int(at > t->n ? -1 : (int64_t)jinja_text_characters(&before));

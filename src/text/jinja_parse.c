@@ -53,8 +53,8 @@ rlx_status jinja_intern(jinja_parser *p, const char *name, size_t n, uint32_t *i
       *id = (uint32_t)i;
       return RLX_OK;
     }
-  if (g->names.n == 4096)
-    return RLX_FAIL(RLX_LIMIT, "chat template, line %u: more than 4096 names", (unsigned)p->at->line);
+  if (g->names.n == JINJA_MAX_NAMES)
+    return RLX_FAIL(RLX_LIMIT, "chat template, line %u: more than %d names", (unsigned)p->at->line, JINJA_MAX_NAMES);
   jinja_text *t = rlx_bump_new(&g->heap, jinja_text);
   const char *copy = rlx_bump_text(&g->heap, name, n);
   if (!t || !copy) return RLX_FAIL(RLX_NO_MEMORY, "a chat template");

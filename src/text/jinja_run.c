@@ -22,6 +22,7 @@ rlx_status jinja_enter_scope(jinja_run *r, jinja_scope *parent, jinja_scope **ou
 
 rlx_status jinja_set(jinja_run *r, uint32_t id, jinja_value v) {
   jinja_scope *s = r->scope;
+  RLX_TRY(jinja_count(r, s->variables.n / 8));
   for (size_t i = 0; i < s->variables.n; i++)
     if (s->variables.v[i].id == id) {
       s->variables.v[i].value = v;
@@ -113,12 +114,6 @@ static rlx_status take_argument(jinja_run *r, const jinja_macro *m, size_t i, ji
   return jinja_set(r, id, v);
 }
 
-static rlx_status set_by_name(jinja_run *r, const char *name, jinja_value v) {
-  for (size_t i = 0; i < r->program->names.n; i++)
-    if (jinja_text_is(r->program->names.v[i], name)) return jinja_set(r, (uint32_t)i, v);
-  return RLX_OK;
-}
-
 /* caller, kwargs and varargs, for macros that mention them; others refuse what is left. */
 static rlx_status take_rest(jinja_run *r, const jinja_macro *m, jinja_args *args, bool *used) {
   const jinja_node *n = m->node;
@@ -140,9 +135,9 @@ static rlx_status take_rest(jinja_run *r, const jinja_macro *m, jinja_args *args
                         args->n);
     RLX_TRY(jinja_list_push(r, more, args->v[i]));
   }
-  if (n->uses_caller) RLX_TRY(set_by_name(r, "caller", caller));
-  if (n->uses_kwargs) RLX_TRY(set_by_name(r, "kwargs", jinja_of_dict(rest)));
-  if (n->uses_varargs) RLX_TRY(set_by_name(r, "varargs", jinja_of_list(more)));
+  if (n->uses_caller) RLX_TRY(jinja_set(r, r->caller_id, caller));
+  if (n->uses_kwargs) RLX_TRY(jinja_set(r, r->kwargs_id, jinja_of_dict(rest)));
+  if (n->uses_varargs) RLX_TRY(jinja_set(r, r->varargs_id, jinja_of_list(more)));
   return RLX_OK;
 }
 
@@ -206,11 +201,11 @@ rlx_status jinja_loop_pull(jinja_run *r, jinja_loop *l, bool *found) {
 }
 
 /* One turn; *finished: it reached its end. */
-static rlx_status run_turn(jinja_run *r, jinja_loop *l, uint32_t loop_id, bool *finished) {
+static rlx_status run_turn(jinja_run *r, jinja_loop *l, bool *finished) {
   jinja_scope *inner;
   RLX_TRY(jinja_enter_scope(r, l->outer, &inner));
   r->scope = inner;
-  if (loop_id < r->program->names.n) RLX_TRY(jinja_set(r, loop_id, (jinja_value){.kind = JINJA_LOOP, .loop = l}));
+  if (r->loop_id != UINT32_MAX) RLX_TRY(jinja_set(r, r->loop_id, (jinja_value){.kind = JINJA_LOOP, .loop = l}));
   RLX_TRY(jinja_assign(r, l->node->a, l->passed.v[l->index]));
   RLX_TRY(run_block(r, &l->node->body));
   r->scope = l->outer;
@@ -218,17 +213,10 @@ static rlx_status run_turn(jinja_run *r, jinja_loop *l, uint32_t loop_id, bool *
   return RLX_OK;
 }
 
-static uint32_t id_of(const jinja_program *p, const char *name) {
-  for (size_t i = 0; i < p->names.n; i++)
-    if (jinja_text_is(p->names.v[i], name)) return (uint32_t)i;
-  return UINT32_MAX;
-}
-
 static rlx_status run_for(jinja_run *r, const jinja_node *n) {
   jinja_loop *l;
   jinja_value v;
   bool finished = false, found = true;
-  uint32_t loop_id = id_of(r->program, "loop");
   RLX_TRY(jinja_eval(r, n->b, &v));
   RLX_TRY(JINJA_NEW(r, 1, &l));
   *l = (jinja_loop){.run = r, .node = n, .outer = r->scope};
@@ -237,7 +225,7 @@ static rlx_status run_for(jinja_run *r, const jinja_node *n) {
     RLX_TRY(jinja_count(r, 1));
     if (l->index == l->passed.n) RLX_TRY(jinja_loop_pull(r, l, &found));
     if (!found) break;
-    RLX_TRY(run_turn(r, l, loop_id, &finished));
+    RLX_TRY(run_turn(r, l, &finished));
     bool leaves = r->jump == JINJA_BREAK;
     r->jump = JINJA_GO_ON;
     if (leaves) break;
@@ -318,9 +306,19 @@ static rlx_status run_block(jinja_run *r, const jinja_block *b) {
 
 /* ---- The whole ---- */
 
+static uint32_t id_of(const jinja_program *p, const char *name) {
+  for (size_t i = 0; i < p->names.n; i++)
+    if (jinja_text_is(p->names.v[i], name)) return (uint32_t)i;
+  return UINT32_MAX;
+}
+
 void jinja_run_init(jinja_run *r, const jinja_program *p, const jinja_limits *limits) {
   *r = (jinja_run){.program = p, .limits = *limits, .line = 1};
   r->seed = rlx_text_hash_seed(r);
+  r->loop_id = id_of(p, "loop");
+  r->caller_id = id_of(p, "caller");
+  r->kwargs_id = id_of(p, "kwargs");
+  r->varargs_id = id_of(p, "varargs");
 }
 
 void jinja_run_deinit(jinja_run *r) {

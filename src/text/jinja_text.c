@@ -252,14 +252,67 @@ rlx_status jinja_text_compare(jinja_run *r, const jinja_text *a, const jinja_tex
   return RLX_OK;
 }
 
+/* ---- Search ----
+ *
+ * Byte by byte, as long as that is cheap; then by a rolling hash, which is linear whatever the texts are. */
+
+enum { HASH_PRIME = 0x7fffffff, HASH_BASE = 0x2f0b4c47 };
+
+typedef struct search {
+  const char *in, *what;
+  size_t n, m;
+  bool from_end;
+} search;
+
+static char byte_of(const char *p, size_t n, size_t i, bool from_end) { return p[from_end ? n - 1 - i : i]; }
+
+static bool is_here(const search *s, size_t at) {
+  return memcmp(s->from_end ? s->in + s->n - at - s->m : s->in + at, s->what, s->m) == 0;
+}
+
+/* Offsets count from the end if the search goes from there. s->n: nowhere. */
+static size_t search_hashed(const search *s, size_t from) {
+  uint64_t wanted = 0, here = 0, top = 1;
+  for (size_t i = 0; i < s->m; i++) {
+    wanted = (wanted * HASH_BASE + (unsigned char)byte_of(s->what, s->m, i, s->from_end)) % HASH_PRIME;
+    here = (here * HASH_BASE + (unsigned char)byte_of(s->in, s->n, from + i, s->from_end)) % HASH_PRIME;
+    if (i) top = top * HASH_BASE % HASH_PRIME;
+  }
+  for (size_t at = from;; at++) {
+    if (here == wanted && is_here(s, at)) return at;
+    if (at + s->m == s->n) return s->n;
+    here += (uint64_t)HASH_PRIME - top * (unsigned char)byte_of(s->in, s->n, at, s->from_end) % HASH_PRIME;
+    here = (here * HASH_BASE + (unsigned char)byte_of(s->in, s->n, at + s->m, s->from_end)) % HASH_PRIME;
+  }
+}
+
+static size_t search_plain(const search *s, size_t from) {
+  size_t cost = 0;
+  for (size_t at = from; at + s->m <= s->n; at++) {
+    size_t same = 0;
+    while (same < s->m && byte_of(s->in, s->n, at + same, s->from_end) == byte_of(s->what, s->m, same, s->from_end))
+      same++;
+    if (same == s->m) return at;
+    cost += same;
+    if (cost > 16 * (at - from) + 4096) return at + 1 + s->m <= s->n ? search_hashed(s, at + 1) : s->n;
+  }
+  return s->n;
+}
+
 size_t jinja_text_find(const jinja_text *in, const jinja_text *what, size_t from) {
   if (from > in->n || what->n > in->n - from) return in->n + 1;
   if (!what->n) return from;
-  for (size_t at = from, last = in->n - what->n; at <= last; at++) {
-    const char *p = memchr(in->p + at, (unsigned char)what->p[0], last - at + 1);
-    if (!p) break;
-    at = (size_t)(p - in->p);
-    if (memcmp(p, what->p, what->n) == 0) return at;
-  }
-  return in->n + 1;
+  const char *first = memchr(in->p + from, (unsigned char)what->p[0], in->n - from - what->n + 1);
+  if (!first) return in->n + 1;
+  search s = {.in = in->p, .what = what->p, .n = in->n, .m = what->n};
+  size_t at = search_plain(&s, (size_t)(first - in->p));
+  return at < in->n ? at : in->n + 1;
+}
+
+size_t jinja_text_find_last(const jinja_text *in, const jinja_text *what, size_t end) {
+  if (what->n > end) return in->n + 1;
+  if (!what->n) return end;
+  search s = {.in = in->p, .what = what->p, .n = end, .m = what->n, .from_end = true};
+  size_t at = search_plain(&s, 0);
+  return at < end ? end - at - what->n : in->n + 1;
 }

@@ -20,8 +20,9 @@ static void fail(const char *what) {
 
 /* Whether bytes of a program could spell a marker, of themselves or by an escape. Then what a message adds cannot be told from it. */
 static bool may_spell(const char *program) {
-  return strchr(program, '<') || strchr(program, '\\') || strstr(program, "bos_token") || strstr(program, "eos_token") ||
-         strstr(program, "role") || strchr(program, '&') || strstr(program, "lower") || strstr(program, "upper");
+  return strchr(program, '<') || strchr(program, '\\') || strstr(program, "bos_token") ||
+         strstr(program, "eos_token") || strstr(program, "role") || strchr(program, '&') || strstr(program, "lower") ||
+         strstr(program, "upper");
 }
 
 static const jinja_limits limits = {.work = 1 << 17, .bytes = 1 << 22, .depth = 300};

@@ -114,7 +114,8 @@ static const char *const uses[] = {
   "{{ (x ~ y) | indent }}{{ (x ~ '\n' ~ y) | indent(2, true) }}",
   "{{ [x, y] | tojson }}{{ {x: y} | tojson }}{{ {x: y} }}{{ [x] }}{{ (x,) }}",
   "{% set z %}{{ x }}{{ y }}{% endset %}{{ z }}{{ z | trim }}",
-  "{% macro f(a) %}{{ a }}{{ caller() if caller }}{% endmacro %}{{ f(x) }}{{ f(x ~ y) }}{% call f(x) %}{{ y }}{% endcall %}",
+  "{% macro f(a) %}{{ a }}{{ caller() if caller }}{% endmacro %}{{ f(x) }}{{ f(x ~ y) }}"
+  "{% call f(x) %}{{ y }}{% endcall %}",
   "{% filter trim %}{{ x }}{{ y }}{% endfilter %}",
   "{% set ns = namespace(s='') %}{% for m in messages %}{% set ns.s = ns.s + m.content %}{% endfor %}{{ ns.s }}",
   "{{ messages | map(attribute='content') | join }}",
@@ -240,11 +241,14 @@ TEST(nothing_goes_on_forever) {
   static const char *const programs[] = {
     "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
     "{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}",
-    "{% set ns = namespace(s='x') %}{% for i in range(99) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}{{ ns.s | length }}",
+    "{% set ns = namespace(s='x') %}{% for i in range(99) %}{% set ns.s = ns.s ~ ns.s %}"
+    "{% endfor %}{{ ns.s | length }}",
     "{% set ns = namespace(s='x') %}{% for i in range(99) %}{% set ns.s = ns.s * 2 %}{% endfor %}",
     "{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = [ns.s, ns.s] %}{% endfor %}{{ ns.s }}",
-    "{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = [ns.s, ns.s] %}{% endfor %}{{ ns.s | tojson }}",
-    "{% set ns = namespace(s=[1], t=[1]) %}{% for i in range(99) %}{% set ns.s = [ns.s, ns.s] %}{% set ns.t = [ns.t, ns.t] %}"
+    "{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = [ns.s, ns.s] %}"
+    "{% endfor %}{{ ns.s | tojson }}",
+    "{% set ns = namespace(s=[1], t=[1]) %}{% for i in range(99) %}{% set ns.s = [ns.s, ns.s] %}"
+    "{% set ns.t = [ns.t, ns.t] %}"
     "{% endfor %}{{ ns.s == ns.t }}",
     "{% set ns = namespace(s=[1]) %}{% for i in range(9999) %}{% set ns.s = [ns.s] %}{% endfor %}{{ ns.s }}",
     "{% set ns = namespace(s=(1,)) %}{% for i in range(9999) %}{% set ns.s = (ns.s,) %}{% endfor %}{{ {ns.s: 1} }}",
@@ -272,6 +276,54 @@ TEST(nothing_goes_on_forever) {
     if (s != RLX_LIMIT) printf("  %.60s: %s: %s\n", programs[i], rlx_status_name(s), s ? rlx_message() : text);
     rlx_free(text);
     CHECK(s == RLX_LIMIT && strstr(rlx_message(), "line") && rlx_mem_live() == live);
+  }
+}
+
+/* Searches that a byte by byte one takes hours for. */
+TEST(long_texts_are_searched_in_time) {
+  static const char program[] =
+    "{% set a = messages[0] %}{% set b = messages[1] %}{{ b in a }}{{ a.find(b) }}{{ a.rfind(b) }}{{ a.count(b) }}"
+    "{{ a.split(b) | length }}{{ a.rsplit(b, 1) | length }}{{ a.partition(b)[1] | length }}"
+    "{{ a | replace(b, '') | length }}"
+    "{{ a.find(b[1:]) }} {{ a.rfind(b[1:]) }} {{ a.find(b[:-1]) }} {{ a.rfind(b[:-1]) }}";
+  enum { N = 1 << 20, M = 1 << 18 };
+  rlx_str input = {0};
+  char *text;
+  rlx_str_add(&input, "{\"messages\":[\"");
+  for (int i = 0; i < N; i++) rlx_str_add_char(&input, 'a');
+  rlx_str_add(&input, "\",\"b");
+  for (int i = 0; i < M; i++) rlx_str_add_char(&input, 'a');
+  rlx_str_add(&input, "b\"]}");
+  CHECK(!input.failed);
+  CHECK_OK(format(program, input.v, &text));
+  CHECK_EQ_STR(text, "False-1-101101048576-1 -1 -1 -1");
+  rlx_free(text);
+  rlx_str_deinit(&input);
+  rlx_chat_template *t;
+  rlx_str many = {0};
+  for (int i = 0; i < 2000; i++) rlx_str_add(&many, "{{ v%d }}", i);
+  CHECK_FAILS(rlx_chat_template_create(many.v, many.n, &t), RLX_LIMIT, "more than 1024 names");
+  rlx_str_deinit(&many);
+}
+
+TEST(searches_find_what_a_simple_one_finds) {
+  static char in[20000], what[1200];
+  for (unsigned round = 0; round < 60; round++) {
+    size_t period = 1 + round % 7, m = 900 + 4 * round;
+    for (size_t i = 0; i < sizeof in; i++) in[i] = (char)('a' + i % period);
+    for (size_t i = 0; i < m; i++) what[i] = in[i];
+    what[round % 2 ? m - 1 : 0] = 'z'; /* nearly everywhere, and once or twice for real */
+    if (round % 3) memcpy(in + 11000 + round, what, m);
+    if (round % 3 == 2) memcpy(in + 17000 + round, what, m);
+    jinja_text a = {.p = in, .n = sizeof in, .is_ascii = true}, b = {.p = what, .n = m, .is_ascii = true};
+    size_t first = sizeof in + 1, last = sizeof in + 1;
+    for (size_t i = 0; i + m <= sizeof in; i++)
+      if (memcmp(in + i, what, m) == 0) first = first > sizeof in ? i : first, last = i;
+    CHECK(jinja_text_find(&a, &b, 0) == first && jinja_text_find_last(&a, &b, a.n) == last);
+    if (first > sizeof in) continue;
+    CHECK(jinja_text_find(&a, &b, first) == first && jinja_text_find_last(&a, &b, last + m) == last);
+    CHECK(jinja_text_find(&a, &b, last + 1) == sizeof in + 1 &&
+          jinja_text_find_last(&a, &b, first + m - 1) == sizeof in + 1);
   }
 }
 
@@ -414,8 +466,10 @@ static rlx_status everything(void *user) {
     "{%- macro f(a, b=2) -%}{{ a ~ b | string }}{{ caller() if caller }}{%- endmacro -%}"
     "{% set ns = namespace(s='', l=[]) %}{% for m in messages if m.role %}{% set ns.s = ns.s + m.content | trim %}"
     "{{ loop.nextitem }}{{ loop.length }}{{ m.content.split() | map('upper') | list | tojson(indent=2) }}{% endfor %}"
-    "{{ ns.s | replace('a', 'b') | indent }}{{ {'a': [1, 2.5, none, (1,)]} }}{{ f(1) }}{% call f('x', b='y') %}z{% endcall %}"
-    "{% set z | upper %}{{ ns.s[1:3] }}{% endset %}{{ '%s' % z }}{{ strftime_now('%Y') }}{{ messages | map(attribute='role') | "
+    "{{ ns.s | replace('a', 'b') | indent }}{{ {'a': [1, 2.5, none, (1,)]} }}{{ f(1) }}"
+    "{% call f('x', b='y') %}z{% endcall %}"
+    "{% set z | upper %}{{ ns.s[1:3] }}"
+    "{% endset %}{{ '%s' % z }}{{ strftime_now('%Y') }}{{ messages | map(attribute='role') | "
     "unique | sort | join(', ') }}{{ tools | selectattr('a') | list | length }}{{ dict(a=1, **tools[0]) | dictsort }}";
   static const char input[] =
     "{\"messages\":[{\"role\":\"user\",\"content\":\" a\\u00e9 b \"},{\"role\":\"x\",\"content\":"
