@@ -188,6 +188,28 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_chat_encode(const rlx_tokenizer *t, const 
 RLX_API RLX_MUST_CHECK rlx_status rlx_chat_format(const char *name, const rlx_chat_message *messages, size_t n,
                                                   bool reply, char **text);
 
+/* The program that a file has for its template (Jinja), run: with tools, their calls and whatever else it reads. What
+ * it says beyond the language that docs/tokenizers.md lists is refused with its line: RLX_UNSUPPORTED, or RLX_INVALID
+ * where it is wrong. Its steps, memory and nesting are limited: RLX_LIMIT.
+ * Threads: immutable, so any number may use it. */
+typedef struct rlx_chat_template rlx_chat_template;
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_create(const char *text, size_t bytes, rlx_chat_template **out);
+/* RLX_NOT_FOUND: the file has none. The texts of BOS, EOS and their like are the file's. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_load(const rlx_file *f, rlx_chat_template **out);
+RLX_API void rlx_chat_template_destroy(rlx_chat_template *t);
+RLX_API const char *rlx_chat_template_text(const rlx_chat_template *t);
+/* `input` is JSON: an object with "messages", and where wanted "tools", "add_generation_prompt", "documents" and any
+ * other variable that the template reads; "strftime_now" fixes its clock ("2026-11-19T14:32:31"). Special tokens come
+ * from the template alone, as in rlx_chat_encode, with the same flags: nothing in the input becomes one, except that
+ * usual roles ("user", "tool") and the file's own BOS and EOS count as the template's. BOS is there once, whether the
+ * template writes it or RLX_TOKENS_ADD_SPECIAL adds it. Free *ids with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_encode(const rlx_chat_template *t, const rlx_tokenizer *tok,
+                                                           const char *input, size_t bytes, unsigned flags,
+                                                           int32_t **ids, size_t *n);
+/* The same as text, as rlx_chat_format. Free *text with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_format(const rlx_chat_template *t, const char *input, size_t bytes,
+                                                           char **text);
+
 /* ---- Language models --------------------------------------------------------------------------------------------- */
 
 /* Threads: one caller at a time; a second one gets RLX_BUSY. Any number may use its file and tokenizer. */
@@ -371,7 +393,8 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt
                                                   rlx_lm_stats *stats);
 /* The next turn of a conversation. All its messages are passed each time; those that the sequence already holds are
  * kept, the rest is computed. With `shift` it may have any length: if the context has no room for all, the oldest turns
- * are omitted, except the system's at the start (stats.n_dropped). chat_template: its name; NULL: the file's own. */
+ * are omitted, except the system's at the start (stats.n_dropped). chat_template: its name; NULL: the file's own, by
+ * name where it is a known one, else run. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages,
                                                size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn, void *user,
                                                rlx_lm_stats *stats);

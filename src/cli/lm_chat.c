@@ -195,14 +195,23 @@ static int list_templates(bool json) {
   return CLI_DONE;
 }
 
+/* Whether the model's own template can be used, before a text is typed. */
+static int check_template(const rlx_file *f) {
+  rlx_chat_template *t;
+  if (rlx_chat_template_of(f)) return CLI_DONE;
+  rlx_status s = rlx_chat_template_load(f, &t);
+  if (s) return cli_fail("%s; --template NAME chooses one, --templates lists them", rlx_message());
+  rlx_chat_template_destroy(t);
+  return CLI_DONE;
+}
+
 static int run(chat_request *r) {
   if (r->list) return list_templates(r->common.json);
   if (r->words.n != 1) return cli_wrong(r->self, "expected one model, got %zu", r->words.n);
   rlx_lm *lm;
   conversation c = {.is_kept = r->common.json};
   int code = cli_lm_open(&r->common, &r->lm, r->words.v[0].value, &lm);
-  if (lm && !code && !r->name && !rlx_chat_template_of(rlx_lm_file(lm)))
-    code = cli_fail("%s; --template NAME chooses one, --templates lists them", rlx_message());
+  if (lm && !code && !r->name) code = check_template(rlx_lm_file(lm));
   if (lm && !code) code = cli_sampling_open(&r->sampling, &r->common, &r->lm);
   if (lm && !code) code = cli_sampling_settle(&r->sampling, &r->common, lm, true);
   if (lm && !code) {
