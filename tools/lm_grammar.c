@@ -13,7 +13,7 @@
 
 #include "text/grammar.h"
 
-enum { MAX_BYTES = 1 << 24, MAX_WALK = 20000 };
+enum { MAX_BYTES = 1 << 24, MAX_WALK = 1 << 20 };
 
 static uint64_t draw(uint64_t *state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -32,20 +32,22 @@ static unsigned rank_of(const grammar_vocab *v, int32_t id) {
   return n == 1 ? c == '"' ? 4 : c == ']' || c == '}' ? 3 : c > ' ' && c < 127 ? 2 : 1 : 0;
 }
 
-/* One of the allowed tokens; -1: none. */
-static int32_t choose(const grammar_vocab *v, const uint64_t *bits, uint32_t n, uint64_t *seed, bool must_end) {
-  uint64_t wanted = n ? draw(seed) % n : 0;
+/* One of the allowed tokens, of those that help most if the text must end; -1: none. */
+static int32_t choose(const grammar_vocab *v, const uint64_t *bits, uint64_t *seed, bool must_end) {
   unsigned best = 0;
-  for (uint32_t i = 0; must_end && i < v->n_tokens; i++)
-    if (bits[i / 64] >> i % 64 & 1 && rank_of(v, (int32_t)i) > best) best = rank_of(v, (int32_t)i);
-  int32_t last = -1;
+  uint64_t n = 0;
+  int32_t chosen = -1;
+  const bool is_open = !(draw(seed) % 4); /* brackets may be letters of a text: now and then anything */
   for (uint32_t i = 0; i < v->n_tokens; i++) {
-    if (!(bits[i / 64] >> i % 64 & 1) || (must_end && rank_of(v, (int32_t)i) < best)) continue;
-    last = (int32_t)i;
-    if (!wanted--) return last;
-    if (must_end && !(draw(seed) % 3)) return last;
+    if (!(bits[i / 64] >> i % 64 & 1)) continue;
+    unsigned rank = must_end ? rank_of(v, (int32_t)i) : 0;
+    if (is_open && rank > 2) rank = 2;
+    if (rank < best) continue;
+    if (rank > best) n = 0;
+    best = rank;
+    if (!(draw(seed) % ++n)) chosen = (int32_t)i;
   }
-  return last;
+  return chosen;
 }
 
 static rlx_status walk(const rlx_grammar *g, uint64_t seed, unsigned tokens, rlx_str *out) {
@@ -60,7 +62,7 @@ static rlx_status walk(const rlx_grammar *g, uint64_t seed, unsigned tokens, rlx
     status = grammar_state_mask(s, &bits, &n);
     if (status || (may_end && (!n || must_end || !(draw(&seed) % 4)))) break;
     const grammar_vocab *v = grammar_state_vocab(s);
-    int32_t id = choose(v, bits, n, &seed, must_end);
+    int32_t id = choose(v, bits, &seed, must_end);
     if (id < 0 || i > MAX_WALK) {
       status = RLX_FAIL(RLX_UNSUPPORTED, id < 0 ? "no token continues the text" : "the walk does not end");
       break;

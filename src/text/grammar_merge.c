@@ -207,6 +207,7 @@ rlx_status schema_merge(schema_reader *r, json_t *a, json_t *b, const schema_pat
     return schema_fail(at, RLX_INVALID, "expected a schema, got %s", json_kind_name(json_is_object(a) ? b : a));
   json_t *copy = schema_own(r, json_copy(a));
   if (!copy) return schema_no_memory();
+  if (json_object_get(copy, "$id")) (void)json_object_del(copy, "$id"); /* of the document */
   *out = copy;
   return merge_into(copy, a, b, at);
 }
@@ -264,7 +265,7 @@ static bool excludes_constants(const json_t *a, const json_t *b) {
 static bool requires(const json_t *s, const char *name) {
   const json_t *list = json_object_get(s, "required");
   for (size_t i = 0; i < json_array_size(list); i++) {
-    const char *v = json_string_value(json_array_get(list, i));
+    const char *v = schema_text(json_array_get(list, i));
     if (v && strcmp(v, name) == 0) return true;
   }
   return false;

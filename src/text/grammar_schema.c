@@ -128,7 +128,7 @@ unsigned schema_type_of(const json_t *value) {
 
 static rlx_status type_named(const json_t *name, const schema_path *at, unsigned *types) {
   static const char *const names[] = {"null", "boolean", "integer", "number", "string", "array", "object"};
-  const char *text = json_string_value(name);
+  const char *text = schema_text(name);
   for (unsigned i = 0; text && i < sizeof names / sizeof *names; i++)
     if (strcmp(names[i], text) == 0) {
       *types |= 1u << i;
@@ -183,7 +183,7 @@ static json_t *member_of(const json_t *v, const char *part) {
 }
 
 rlx_status schema_resolve(const schema_reader *r, const json_t *ref, const schema_path *at, json_t **out) {
-  const char *text = json_string_value(ref);
+  const char *text = schema_text(ref);
   rlx_str part = {0};
   rlx_status s = RLX_OK;
   if (!text) return schema_fail(at, RLX_INVALID, "expected a text, got %s", json_kind_name(ref));
@@ -213,7 +213,7 @@ static rlx_status read_reference(schema_reader *r, const json_t *ref, const sche
       *out = grammar_call(r->t, r->rules.v[i].rule);
       return RLX_OK;
     }
-  const char *name = json_string_value(ref);
+  const char *name = schema_text(ref);
   const uint32_t rule = grammar_rule_add(r->t, name, strlen(name));
   if (!rlx_array_push(&r->rules, ((schema_rule){target, rule}))) return schema_no_memory();
   RLX_TRY(schema_read(r, target, at, &body));
@@ -239,7 +239,7 @@ static rlx_status merge_all(schema_reader *r, json_t *schema, const schema_path 
       schema_path here = schema_at(at, "$ref");
       RLX_TRY(schema_resolve(r, ref, &here, &target));
       if (!(rest = schema_without(r, schema, "$ref"))) return schema_no_memory();
-      RLX_TRY(schema_merge(r, rest, target, &here, &schema));
+      RLX_TRY(schema_merge(r, target, rest, &here, &schema)); /* its members come first */
       continue;
     }
     if (!all) break;
@@ -372,7 +372,7 @@ rlx_status grammar_read_schema(grammar_tree *t, const char *text, size_t bytes, 
     r.root = text[at] == 't' ? json_true() : json_false();
     return schema_read(&r, r.root, &top, root);
   }
-  RLX_TRY(json_load_whole((json_text){text, bytes}, "schema", JSON_MAX_CONFIG, 0, &r.root));
+  RLX_TRY(json_load_whole((json_text){text, bytes}, "schema", JSON_MAX_CONFIG, JSON_ALLOW_NUL, &r.root));
   rlx_status s = schema_read(&r, r.root, &top, root);
   for (size_t i = 0; i < r.made.n; i++) json_decref(r.made.v[i]);
   rlx_array_deinit(&r.made);

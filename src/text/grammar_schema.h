@@ -5,6 +5,7 @@
 #define RLX_TEXT_GRAMMAR_SCHEMA_H
 
 #include <jansson.h>
+#include <string.h>
 
 #include "text/grammar.h"
 
@@ -52,6 +53,11 @@ rlx_status schema_resolve(const schema_reader *r, const json_t *ref, const schem
 /* The types that a schema allows by its `type`. */
 rlx_status schema_types(const json_t *schema, const schema_path *at, unsigned *types);
 unsigned schema_type_of(const json_t *value);
+/* A text without NUL in it; NULL: it is none. */
+static inline const char *schema_text(const json_t *v) {
+  const char *text = json_string_value(v);
+  return text && strlen(text) == json_string_length(v) ? text : NULL;
+}
 /* A keyword that is a count; *out is unchanged if it is absent. */
 rlx_status schema_count(const json_t *schema, const char *keyword, const schema_path *at, uint32_t *out);
 

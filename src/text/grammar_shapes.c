@@ -158,7 +158,7 @@ static rlx_status read_string(schema_reader *r, json_t *schema, const schema_pat
                                                        : "maxLength");
   if (pattern || format) {
     schema_path here = schema_at(at, pattern ? "pattern" : "format");
-    text = json_string_value(pattern ? pattern : format);
+    text = pattern ? json_string_value(pattern) : schema_text(format);
     size_t bytes = json_string_length(pattern ? pattern : format);
     if (!text)
       return schema_fail(&here, RLX_INVALID, "expected a text, got %s", json_kind_name(pattern ? pattern : format));
@@ -267,7 +267,7 @@ static rlx_status requires(json_t *schema, const schema_path *at, const char *na
   *out = false;
   if (list && !json_is_array(list)) return schema_fail(&here, RLX_INVALID, "expected a list of names");
   for (size_t i = 0; i < json_array_size(list); i++) {
-    const char *v = json_string_value(json_array_get(list, i));
+    const char *v = schema_text(json_array_get(list, i));
     schema_path element = schema_at_index(&here, i);
     if (!v) return schema_fail(&element, RLX_INVALID, "expected a name");
     if (name && strcmp(v, name) == 0) *out = true;
@@ -420,7 +420,7 @@ static rlx_status add_required(schema_reader *r, json_t *schema, members *m, con
   json_t *list = json_object_get(schema, "required"), *extra = json_object_get(schema, "additionalProperties");
   schema_path here = schema_at(at, "required");
   for (size_t i = 0; i < json_array_size(list); i++) {
-    const char *name = json_string_value(json_array_get(list, i));
+    const char *name = schema_text(json_array_get(list, i));
     bool is_known = false;
     grammar_ref value = grammar_json_value(&r->json);
     for (size_t k = 0; k < m->names.n && !is_known; k++) is_known = strcmp(m->names.v[k], name) == 0;
