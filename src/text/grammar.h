@@ -146,7 +146,11 @@ typedef struct grammar_dfas {
   RLX_ARRAY(uint16_t) next;
   RLX_ARRAY(uint8_t) flags;
 } grammar_dfas;
-enum { DFA_ACCEPTS = 1, DFA_GOES_ON = 2 };
+enum {
+  DFA_ACCEPTS = 1,
+  DFA_GOES_ON = 2,
+  DFA_IS_PREFIX_FREE = 4
+}; /* the last one: no match begins another; of starts */
 enum { DFA_MAX_STATES = 60000, DFA_MAX_ROWS = 1 << 15 };
 /* The automaton of an expression whose calls are not recursive. *start: its first state; 0: it would have more than
  * max_states states, or take more than *work steps, of which those done are subtracted. */

@@ -273,6 +273,10 @@ static rlx_status make_table(building *b, size_t max_states, grammar_dfas *out, 
     RLX_TRY(fill_row(b, i, (uint32_t)first, out));
   }
   *start = (uint32_t)first;
+  bool is_prefix_free = true;
+  for (size_t i = first; i < out->flags.n; i++)
+    is_prefix_free &= (out->flags.v[i] & (DFA_ACCEPTS | DFA_GOES_ON)) != (DFA_ACCEPTS | DFA_GOES_ON);
+  if (is_prefix_free) out->flags.v[first] |= DFA_IS_PREFIX_FREE;
   return RLX_OK;
 }
 

@@ -5,7 +5,8 @@
  * tokens stay within the element on top of the stack depends on that element alone. So its walk is made once, with
  * nothing known below it, and kept: the tokens that it takes, and the nodes of the trie where it may be complete and
  * bytes are left. For a config only these are walked on, with what follows the element. Repetitions do not multiply
- * these walks: numbers of turns that no token can reach count as equal.
+ * these walks: where it is certain when a turn ends, as with the characters of a string, one walk notes how many turns
+ * each token takes; elsewhere numbers of turns that no token can reach count as equal.
  *
  * The mask of a config is kept as well. What is kept is bounded: when it is too much, the machine is made anew with the
  * configs of the states that live, and the masks are forgotten. */
@@ -22,13 +23,14 @@ typedef struct kept_mask {
 
 /* What an element takes from some point on, whatever follows it. */
 typedef struct lone_walk {
-  uint32_t sub, min, max; /* the state of its automaton, the turns that must and may still come */
-  bool is_list;
-  int32_t *tokens; /* n, or .. */
-  uint64_t *bits;  /* .. a bit for each */
+  uint32_t sub, min, max; /* the state of its automaton, the turns that must and may still come; COUNTED: any */
+  int32_t *tokens;        /* n; if COUNTED, those first that take fewer turns. NULL: only `bits` */
+  uint64_t *bits;         /* a bit for each; NULL: only `tokens` */
   uint32_t n;
+  uint32_t *taken;  /* if COUNTED, by number of turns: the tokens that take fewer; the trie's depth + 3 */
   uint32_t *starts; /* by class of bytes, and one more: in `nodes` */
   uint32_t *nodes;  /* of the trie, below those where it may be complete */
+  uint16_t *turns;  /* if COUNTED, by node: the turns until there */
 } lone_walk;
 
 struct grammar_masks {
@@ -38,6 +40,9 @@ struct grammar_masks {
   size_t mask_bytes, walk_bytes;
   uint32_t *at;   /* by depth in the trie: the config there */
   uint64_t *bits; /* scratch */
+  uint16_t *turn; /* by depth in the trie: the turns until there */
+  uint16_t *need; /* scratch, by token: the turns it takes */
+  RLX_ARRAY(uint16_t) exit_turns;
   RLX_ARRAY(uint32_t) exits;
   RLX_ARRAY(uint32_t) texts; /* stacks with a text on top */
 };
@@ -53,6 +58,7 @@ struct grammar_state {
 };
 
 enum { MAX_KEPT = 64 << 20 };
+#define COUNTED (UINT32_MAX - 1)
 
 static rlx_status no_memory(void) { return RLX_FAIL(RLX_NO_MEMORY, "the masks of a grammar"); }
 
@@ -104,8 +110,10 @@ static uint32_t hash_walk(uint32_t sub, uint32_t min, uint32_t max) {
 static void walk_deinit(lone_walk *w) {
   rlx_mem_free(w->tokens);
   rlx_mem_free(w->bits);
+  rlx_mem_free(w->taken);
   rlx_mem_free(w->starts);
   rlx_mem_free(w->nodes);
+  rlx_mem_free(w->turns);
 }
 
 static uint32_t count_bits(const uint64_t *bits, size_t words) {
@@ -114,24 +122,46 @@ static uint32_t count_bits(const uint64_t *bits, size_t words) {
   return n;
 }
 
+static rlx_status keep_bits(const rlx_grammar *g, lone_walk *w) {
+  const size_t words = words_of(g->vocab);
+  w->bits = rlx_mem_calloc(words + 1, sizeof *w->bits);
+  if (!w->bits) return no_memory();
+  memcpy(w->bits, g->masks->bits, words * sizeof *w->bits);
+  return RLX_OK;
+}
+
 /* Keeps the tokens of g->masks->bits: few as a list. */
 static rlx_status keep_tokens(const rlx_grammar *g, lone_walk *w) {
   const size_t words = words_of(g->vocab);
   const uint64_t *bits = g->masks->bits;
   w->n = count_bits(bits, words);
-  w->is_list = w->n < words;
-  if (!w->is_list) {
-    w->bits = rlx_mem_calloc(words, sizeof *w->bits);
-    if (!w->bits) return no_memory();
-    memcpy(w->bits, bits, words * sizeof *bits);
-    return RLX_OK;
-  }
+  if (w->n >= words) return keep_bits(g, w);
   w->tokens = rlx_mem_calloc((size_t)w->n + 1, sizeof *w->tokens);
   if (!w->tokens) return no_memory();
   uint32_t n = 0;
   for (size_t i = 0; i < words; i++)
     for (uint64_t rest = bits[i]; rest; rest &= rest - 1)
       w->tokens[n++] = (int32_t)(i * 64 + (size_t)__builtin_ctzll(rest));
+  return RLX_OK;
+}
+
+/* Keeps them all, sorted by the turns that they take. */
+static rlx_status keep_sorted(const rlx_grammar *g, lone_walk *w) {
+  const uint64_t *bits = g->masks->bits;
+  const uint16_t *need = g->masks->need;
+  const uint32_t most = g->vocab->depth + 2;
+  RLX_TRY(keep_bits(g, w));
+  w->n = count_bits(bits, words_of(g->vocab));
+  w->tokens = rlx_mem_calloc((size_t)w->n + 1, sizeof *w->tokens);
+  w->taken = rlx_mem_calloc((size_t)most + 1, sizeof *w->taken);
+  if (!w->tokens || !w->taken) return no_memory();
+  for (uint32_t i = 0; i < g->vocab->n_tokens; i++)
+    if (bits[i / 64] >> i % 64 & 1) w->taken[need[i] + 1]++;
+  for (uint32_t i = 1; i <= most; i++) w->taken[i] += w->taken[i - 1];
+  for (uint32_t i = 0; i < g->vocab->n_tokens; i++) /* taken[k] moves to the end of those that take k turns .. */
+    if (bits[i / 64] >> i % 64 & 1) w->tokens[w->taken[need[i]]++] = (int32_t)i;
+  for (uint32_t i = most; i > 0; i--) w->taken[i] = w->taken[i - 1]; /* .. and back */
+  w->taken[0] = 0;
   return RLX_OK;
 }
 
@@ -148,11 +178,16 @@ static rlx_status keep_exits(const rlx_grammar *g, lone_walk *w) {
       w->starts[p->class_of[nodes[c].byte] + 2]++;
   for (uint32_t i = 2; i < p->n_classes + 2; i++) sum = w->starts[i] += sum;
   w->nodes = rlx_mem_calloc((size_t)n + 1, sizeof *w->nodes);
-  if (!w->nodes) return no_memory();
+  if (w->max == COUNTED) w->turns = rlx_mem_calloc((size_t)n + 1, sizeof *w->turns);
+  if (!w->nodes || (w->max == COUNTED && !w->turns)) return no_memory();
   for (size_t i = 0; i < k->exits.n; i++)
-    for (uint32_t c = k->exits.v[i] + 1; c < nodes[k->exits.v[i]].after; c = nodes[c].after)
-      w->nodes[w->starts[p->class_of[nodes[c].byte] + 1]++] = c;
-  g->masks->walk_bytes += n * sizeof *w->nodes + (w->bits ? words_of(g->vocab) * 8 : w->n * sizeof *w->tokens) + 512;
+    for (uint32_t c = k->exits.v[i] + 1; c < nodes[k->exits.v[i]].after; c = nodes[c].after) {
+      const uint32_t to = w->starts[p->class_of[nodes[c].byte] + 1]++;
+      w->nodes[to] = c;
+      if (w->turns) w->turns[to] = k->exit_turns.v[i];
+    }
+  g->masks->walk_bytes += n * (sizeof *w->nodes + (w->turns ? sizeof *w->turns : 0)) + 512;
+  g->masks->walk_bytes += (w->bits ? words_of(g->vocab) * 8 : 0) + (w->tokens ? w->n * sizeof *w->tokens : 0);
   return RLX_OK;
 }
 
@@ -163,6 +198,43 @@ static rlx_status make_walk(rlx_grammar *g, uint32_t stack, lone_walk *w) {
   g->masks->exits.n = 0;
   RLX_TRY(walk(g, 1, g->vocab->n_nodes, config, g->masks->bits, true));
   RLX_TRY(keep_tokens(g, w));
+  return keep_exits(g, w);
+}
+
+/* The automaton alone, again and again: the turn of each byte is certain, as no match begins another one. */
+static rlx_status walk_turns(rlx_grammar *g, uint32_t start, uint32_t sub) {
+  grammar_masks *k = g->masks;
+  const grammar_trie_node *nodes = g->vocab->nodes;
+  const grammar_program *p = &g->program;
+  k->at[0] = sub;
+  k->turn[0] = 0;
+  k->exits.n = k->exit_turns.n = 0;
+  for (uint32_t i = 1; i < g->vocab->n_nodes;) {
+    const grammar_trie_node *node = &nodes[i];
+    const uint32_t d = node->depth;
+    uint32_t next = p->dfas.next.v[(size_t)k->at[d - 1] * p->n_classes + p->class_of[node->byte]];
+    if (!next) {
+      i = node->after;
+      continue;
+    }
+    const bool is_whole = p->dfas.flags.v[next] & DFA_ACCEPTS;
+    k->at[d] = is_whole ? start : next;
+    k->turn[d] = (uint16_t)(k->turn[d - 1] + is_whole);
+    for (int32_t t = node->token; t >= 0; t = g->vocab->next_same[t])
+      k->need[t] = (uint16_t)(k->turn[d] + !is_whole); /* the last turn may be a part */
+    if (node->token >= 0) set_tokens(g->vocab, k->bits, node->token);
+    if (is_whole && node->after > i + 1 &&
+        (!rlx_array_push(&k->exits, i) || !rlx_array_push(&k->exit_turns, k->turn[d])))
+      return no_memory();
+    i++;
+  }
+  return RLX_OK;
+}
+
+static rlx_status make_counted(rlx_grammar *g, uint32_t start, lone_walk *w) {
+  memset(g->masks->bits, 0, words_of(g->vocab) * sizeof *g->masks->bits);
+  RLX_TRY(walk_turns(g, start, w->sub));
+  RLX_TRY(keep_sorted(g, w));
   return keep_exits(g, w);
 }
 
@@ -185,23 +257,33 @@ static rlx_status enter_walk(grammar_masks *k) {
   return rlx_array_reserve(&k->walks, 1) ? RLX_OK : no_memory();
 }
 
-/* The walk of the automaton on top of a stack. Turns beyond the bytes of the longest token count as that many. */
+/* The turns that must and may still come. */
+static void turns_left(const rlx_grammar *g, uint32_t stack, uint32_t *min, uint32_t *max) {
+  const grammar_stack *s = &g->machine.stacks.v[stack];
+  const grammar_element *e = &g->program.elements.v[s->element];
+  *min = e->min > s->count ? e->min - s->count : 0;
+  *max = e->max == GRAMMAR_MANY ? e->max : e->max - s->count;
+}
+
+/* The walk of the automaton on top of a stack. */
 static rlx_status find_walk(rlx_grammar *g, uint32_t stack, lone_walk **out) {
   grammar_masks *k = g->masks;
   const grammar_stack *s = &g->machine.stacks.v[stack];
   const grammar_element *e = &g->program.elements.v[s->element];
-  const uint32_t far = g->vocab->depth + 1, count = s->count;
-  lone_walk w = {.sub = s->sub, .min = e->min > count ? e->min - count : 0, .max = e->max};
-  if (w.max != GRAMMAR_MANY) w.max -= count;
+  const uint32_t far = g->vocab->depth + 1, start = e->id;
+  lone_walk w = {.sub = s->sub};
+  const bool is_counted = e->max > 1 && g->program.dfas.flags.v[start] & DFA_IS_PREFIX_FREE;
+  turns_left(g, stack, &w.min, &w.max);
   if (w.min > far) w.min = far;
   if (w.max > far) w.max = far;
+  if (is_counted) w.min = w.max = COUNTED;
   RLX_TRY(enter_walk(k));
   size_t mask = k->slots.n - 1, at = hash_walk(w.sub, w.min, w.max) & mask;
   for (; k->slots.v[at]; at = (at + 1) & mask) {
     *out = &k->walks.v[k->slots.v[at] - 1];
     if ((*out)->sub == w.sub && (*out)->min == w.min && (*out)->max == w.max) return RLX_OK;
   }
-  rlx_status status = make_walk(g, stack, &w);
+  rlx_status status = is_counted ? make_counted(g, start, &w) : make_walk(g, stack, &w);
   if (status) {
     walk_deinit(&w);
     return status;
@@ -214,19 +296,46 @@ static rlx_status find_walk(rlx_grammar *g, uint32_t stack, lone_walk **out) {
 
 /* ---- The mask of a config ---- */
 
+static void set_bit(uint64_t *bits, int32_t token) { bits[token / 64] |= (uint64_t)1 << token % 64; }
+
+/* The tokens that take at most `max` turns: by adding them, or by leaving out the others. */
+static void add_counted(const rlx_grammar *g, const lone_walk *w, uint32_t max, uint64_t *bits) {
+  const size_t words = words_of(g->vocab);
+  uint64_t *some = g->masks->bits;
+  const uint32_t n = max > g->vocab->depth ? w->n : w->taken[max + 1];
+  if (n < w->n / 2) {
+    for (uint32_t i = 0; i < n; i++) set_bit(bits, w->tokens[i]);
+    return;
+  }
+  memcpy(some, w->bits, words * sizeof *some);
+  for (uint32_t i = n; i < w->n; i++) some[w->tokens[i] / 64] &= ~((uint64_t)1 << w->tokens[i] % 64);
+  for (size_t i = 0; i < words; i++) bits[i] |= some[i];
+}
+
+static void add_tokens(const rlx_grammar *g, const lone_walk *w, uint32_t max, uint64_t *bits) {
+  if (w->max == COUNTED) {
+    add_counted(g, w, max, bits);
+    return;
+  }
+  for (size_t i = 0; w->bits && i < words_of(g->vocab); i++) bits[i] |= w->bits[i];
+  for (uint32_t i = 0; !w->bits && i < w->n; i++) set_bit(bits, w->tokens[i]);
+}
+
 static rlx_status add_walk(rlx_grammar *g, uint32_t stack, uint64_t *bits) {
   const grammar_vocab *v = g->vocab;
-  lone_walk *w;
-  uint32_t after, next;
+  lone_walk *w = NULL;
+  uint32_t after, next, min, max;
   RLX_TRY(find_walk(g, stack, &w));
-  for (uint32_t i = 0; w->is_list && i < w->n; i++) bits[w->tokens[i] / 64] |= (uint64_t)1 << w->tokens[i] % 64;
-  for (size_t i = 0; !w->is_list && i < words_of(v); i++) bits[i] |= w->bits[i];
+  turns_left(g, stack, &min, &max);
+  add_tokens(g, w, max, bits);
   RLX_TRY(grammar_machine_after(&g->machine, stack, &after));
   for (uint32_t c = 0; c < g->program.n_classes; c++) {
     if (w->starts[c] == w->starts[c + 1]) continue;
     RLX_TRY(grammar_machine_step(&g->machine, after, c, &next));
-    for (uint32_t i = w->starts[c]; next && i < w->starts[c + 1]; i++)
+    for (uint32_t i = w->starts[c]; next && i < w->starts[c + 1]; i++) {
+      if (w->turns && (w->turns[i] < min || w->turns[i] > max)) continue;
       RLX_TRY(walk(g, w->nodes[i], v->nodes[w->nodes[i]].after, after, bits, false));
+    }
   }
   return RLX_OK;
 }
@@ -275,7 +384,9 @@ rlx_status grammar_masks_create(rlx_grammar *g) {
   g->max_bytes = MAX_KEPT;
   k->at = rlx_mem_calloc((size_t)g->vocab->depth + 1, sizeof *k->at);
   k->bits = rlx_mem_calloc(words_of(g->vocab) + 1, sizeof *k->bits);
-  return k->at && k->bits ? RLX_OK : no_memory();
+  k->turn = rlx_mem_calloc((size_t)g->vocab->depth + 1, sizeof *k->turn);
+  k->need = rlx_mem_calloc((size_t)g->vocab->n_tokens + 1, sizeof *k->need);
+  return k->at && k->bits && k->turn && k->need ? RLX_OK : no_memory();
 }
 
 static void forget_masks(grammar_masks *k) {
@@ -299,6 +410,9 @@ void grammar_masks_destroy(grammar_masks *k) {
   rlx_array_deinit(&k->texts);
   rlx_mem_free(k->at);
   rlx_mem_free(k->bits);
+  rlx_mem_free(k->turn);
+  rlx_mem_free(k->need);
+  rlx_array_deinit(&k->exit_turns);
   rlx_mem_free(k);
 }
 

@@ -175,12 +175,14 @@ def standard_suite():
                 count["valid accepted" if case["valid"] and found == {True} else "valid, not accepted" if case["valid"] else "invalid rejected"] += 1
                 if case["valid"] and found == {False} and not is_format:
                     narrow[f"{file}: {group['description']}: {case['description']}"] += 1
-            if "$ref" not in json.dumps(schema) or "#/" in json.dumps(schema):
+            if "ecmascript-regex" not in file:  # Python's classes are Unicode's, ECMA's are ASCII's
                 try:
                     walks(grammars, schema, 6)
                     count["walked"] += 1
-                except Exception as error:  # references that the validator would fetch; texts that chance does not find
-                    check("Unresolvable" in repr(error) or "does not end" in str(error), f"{file}: {group['description']}: {error}")
+                except AssertionError as error:  # texts that chance does not find
+                    check("does not end" in str(error), f"{file}: {group['description']}: {error}")
+                except Exception:  # a reference that the validator would fetch, a pattern that Python does not know
+                    count["not judged"] += 1
     print("standard suite:", ", ".join(f"{n} {what}" for what, n in sorted(count.items())))
     for what in narrow:
         print("  narrower:", what)
