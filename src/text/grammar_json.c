@@ -170,7 +170,7 @@ static grammar_ref member(grammar_json *j) {
 }
 
 grammar_ref grammar_json_object(grammar_json *j) {
-  if (j->object) return j->object;
+  if (j->object || j->tree->failed) return j->object;
   uint32_t rule = grammar_rule_add(j->tree, "object", 6);
   j->object = grammar_call(j->tree, rule);
   grammar_rule_set(j->tree, rule, grammar_json_list(j, '{', member(j), 0, GRAMMAR_MANY, '}'));
@@ -178,7 +178,7 @@ grammar_ref grammar_json_object(grammar_json *j) {
 }
 
 grammar_ref grammar_json_array(grammar_json *j) {
-  if (j->array) return j->array;
+  if (j->array || j->tree->failed) return j->array;
   uint32_t rule = grammar_rule_add(j->tree, "array", 5);
   j->array = grammar_call(j->tree, rule);
   grammar_rule_set(j->tree, rule, grammar_json_list(j, '[', grammar_json_value(j), 0, GRAMMAR_MANY, ']'));
@@ -187,7 +187,7 @@ grammar_ref grammar_json_array(grammar_json *j) {
 
 grammar_ref grammar_json_value(grammar_json *j) {
   grammar_tree *t = j->tree;
-  if (j->value) return j->value;
+  if (j->value || t->failed) return j->value;
   uint32_t rule = grammar_rule_add(t, "value", 5);
   j->value = grammar_call(t, rule);
   grammar_rule_set(t, rule,
