@@ -210,6 +210,25 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_encode(const rlx_chat_templa
 RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_format(const rlx_chat_template *t, const char *input, size_t bytes,
                                                            char **text);
 
+/* ---- Grammars: what generated text must match ---- */
+
+typedef enum rlx_grammar_kind {
+  RLX_GRAMMAR_GBNF = 0,        /* rules as llama.cpp writes them; the text is what `root` matches */
+  RLX_GRAMMAR_JSON_SCHEMA = 1, /* a JSON value that the schema (draft 2020-12) accepts */
+  RLX_GRAMMAR_REGEX = 2,       /* what the whole pattern matches */
+  RLX_GRAMMAR_JSON = 3         /* any JSON object; `text` is ignored */
+} rlx_grammar_kind;
+/* Threads: immutable (its caches have a lock of their own); any number of generations may share it. */
+typedef struct rlx_grammar rlx_grammar;
+/* The tokens of a vocabulary that a text may begin and continue with. It does not need the tokenizer afterwards.
+ * RLX_INVALID, with line and column or the place in the schema: an error in the text, or no text matches.
+ * RLX_UNSUPPORTED: what is not enforced, by name. RLX_LIMIT: larger than a grammar may be. docs/grammar.md has the
+ * details. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_grammar_create(const rlx_tokenizer *t, rlx_grammar_kind kind, const char *text,
+                                                     size_t bytes, rlx_grammar **out);
+/* Generations and requests that use it hold it until they end. */
+RLX_API void rlx_grammar_destroy(rlx_grammar *g);
+
 /* ---- Language models --------------------------------------------------------------------------------------------- */
 
 /* Threads: one caller at a time; a second one gets RLX_BUSY. Any number may use its file and tokenizer. */
@@ -341,6 +360,7 @@ typedef struct rlx_lm_options {
    * for families with a recurrent state. */
   uint32_t lookup, n_draft;
   struct rlx_lm *draft;
+  const struct rlx_grammar *grammar; /* the text that is generated matches it; NULL: any text */
 } rlx_lm_options;
 typedef struct rlx_lm_bias {
   int32_t id;

@@ -36,6 +36,8 @@ typedef struct cli_sampling {
   int64_t lookup, n_draft;
   const char *draft_path;
   rlx_lm *draft;
+  const char *grammar_file, *json_schema, *regex; /* as given; at most one */
+  rlx_grammar *grammar;                           /* of one of them */
 } cli_sampling;
 /* clang-format off */
 /* Settings that are off at 0: option, field of rlx_lm_options and name of the setting, value. */
@@ -71,6 +73,9 @@ typedef struct cli_sampling {
    0, 0}, \
   {"--logit-bias", "ID=X", "add X to the logit of token ID (-inf: never); repeat for several", CLI_PAIRS, \
    &(o).biases, 0, 0}, \
+  {"--grammar", "FILE", "generate only text that this grammar (GBNF) matches", CLI_TEXT, &(o).grammar_file, 0, 0}, \
+  {"--json-schema", "FILE|TEXT", "generate only JSON that this schema accepts", CLI_TEXT, &(o).json_schema, 0, 0}, \
+  {"--regex", "TEXT", "generate only text that this whole pattern matches", CLI_TEXT, &(o).regex, 0, 0}, \
   {"--ban", "TEXT", "never generate this text; repeat for several", CLI_TEXTS, &(o).banned, 0, 0}, \
   {"--seed", "N", "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", \
    CLI_NUMBER, &(o).seed, 0, INT64_MAX}, \

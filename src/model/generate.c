@@ -196,6 +196,7 @@ static rlx_status draw_tokens(generation *r, id_fn fn, void *user) {
   const rlx_tokenizer *t = r->lm->tokenizer;
   rlx_lm_stats *st = r->stats;
   uint64_t begin = rlx_now_ns();
+  if (lm_sampler_is_over(r->sampler)) st->ended = "end"; /* a grammar of the empty text */
   while (!st->ended) {
     int32_t id;
     RLX_TRY(make_room(r, o->max_tokens - st->n_tokens));
@@ -208,6 +209,7 @@ static rlx_status draw_tokens(generation *r, id_fn fn, void *user) {
     RLX_TRY(lm_push(r->lm, o->sequence, &id, 1));
     if (!o->ignore_end && t && rlx_tokenizer_is_end(t, id)) st->ended = "end";
     else if (!fn(user, id)) st->ended = "stop";
+    else if (lm_sampler_is_over(r->sampler)) st->ended = "end";
     else if (o->max_tokens && st->n_tokens == o->max_tokens) st->ended = "length";
     else if (o->cancel && o->cancel(user)) st->ended = "cancelled";
     st->seconds = 1e-9 * (double)(rlx_now_ns() - begin);

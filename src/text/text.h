@@ -250,6 +250,7 @@ struct rlx_tokenizer {
   char *word_prefix, *continuing_prefix;
   size_t max_characters;
   bool keep_leading_space, space_is_mark, clean_up;
+  struct grammar_vocab *grammar_vocab; /* made when the first grammar asks for it (grammar_vocab.c) */
 };
 
 /* State and buffers of one call of encode. */
