@@ -1,4 +1,4 @@
-/* What an answer must be: JSON, JSON of a schema, a text of a grammar, or the call of a tool. Each is kept as the text of
+/* What an answer must be: JSON, JSON of a schema, a text of a grammar, or the call of a tool. Each is kept as text of
  * a grammar, and the model's thread makes the grammar itself, because it needs the model's vocabulary. */
 #include <string.h>
 
