@@ -115,8 +115,8 @@ static const char *const uses[] = {
   "{{ (x ~ y) | indent }}{{ (x ~ '\n' ~ y) | indent(2, true) }}",
   "{{ [x, y] | tojson }}{{ {x: y} | tojson }}{{ {x: y} }}{{ [x] }}{{ (x,) }}",
   "{% set z %}{{ x }}{{ y }}{% endset %}{{ z }}{{ z | trim }}",
-  "{% macro f(a) %}{{ a }}{{ caller() if caller }}{% endmacro %}{{ f(x) }}{{ f(x ~ y) }}"
-  "{% call f(x) %}{{ y }}{% endcall %}",
+  "{% macro f(a) %}{{ a }}{% endmacro %}{{ f(x) }}{{ f(x ~ y) }}",
+  "{% macro f(a) %}{{ a }}{{ caller() }}{% endmacro %}{% call f(x) %}{{ y }}{% endcall %}",
   "{% filter trim %}{{ x }}{{ y }}{% endfilter %}",
   "{% set ns = namespace(s='') %}{% for m in messages %}{% set ns.s = ns.s + m.content %}{% endfor %}{{ ns.s }}",
   "{{ messages | map(attribute='content') | join }}",
