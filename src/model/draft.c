@@ -160,7 +160,7 @@ static rlx_status draw_each(lm_drafts *d, lm_sequence *q, lm_program *p, uint32_
     *n_drawn = i + 1;
     if (drawn[i] < 0)
       return RLX_FAIL(RLX_INVALID, "the settings forbid every token after token %u", (unsigned)(q->done + i));
-    if (i + 1 < n && drawn[i] != d->guess[i]) break;
+    if ((i + 1 < n && drawn[i] != d->guess[i]) || lm_sampler_is_over(sampler)) break;
   }
   return RLX_OK;
 }
