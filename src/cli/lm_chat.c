@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/lm_cli.h"
 
@@ -98,7 +97,7 @@ static int answer(request *r, rlx_lm *lm, conversation *c, const char *line, siz
 /* A failing turn (for example a text that is too long) ends the conversation unless a user at a terminal can
  * rephrase it. */
 static int chat_loop(request *r, rlx_lm *lm, conversation *c) {
-  bool is_terminal = isatty(STDIN_FILENO) != 0;
+  bool is_terminal = cli_is_terminal(0);
   char *line = NULL;
   size_t room = 0, bytes;
   int code = CLI_DONE, end = CLI_DONE;

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cli/lm_cli.h"
 
@@ -27,9 +25,7 @@ cli_option cli_setting_option(const char *name, const char *setting, const char 
 }
 
 static int64_t fresh_seed(void) {
-  struct timespec now = {0};
-  clock_gettime(CLOCK_REALTIME, &now);
-  uint64_t v = (uint64_t)now.tv_sec * 1000000007u + (uint64_t)now.tv_nsec * 31u + (uint64_t)getpid() * 2654435761u;
+  uint64_t v = cli_noise();
   v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9u;
   v = (v ^ (v >> 27)) * 0x94d049bb133111ebu;
   return (int64_t)((v ^ (v >> 31)) & 0x7fffffff);
