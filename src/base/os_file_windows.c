@@ -386,6 +386,27 @@ static bool rename_as_posix(const wchar_t *from, const wchar_t *to) {
   return ok;
 }
 
+/* For older systems, where a file that somebody has open can be renamed but not replaced: it gets another name, under
+ * which it is removed once it is closed. For a moment there is no file of the name. */
+static bool move_aside(const wchar_t *from, const wchar_t *to) {
+  static LONG number;
+  wchar_t aside[24];
+  swprintf(aside, 24, L".%x-%x.old", (unsigned)GetCurrentProcessId(), (unsigned)InterlockedIncrement(&number));
+  const size_t n = wcslen(to), more = wcslen(aside) + 1;
+  wchar_t *old = malloc((n + more) * sizeof *old);
+  if (!old) return false;
+  memcpy(old, to, n * sizeof *old);
+  memcpy(old + n, aside, more * sizeof *old);
+  bool ok = MoveFileExW(to, old, 0);
+  if (ok && !MoveFileExW(from, to, MOVEFILE_WRITE_THROUGH)) {
+    ok = false;
+    (void)MoveFileExW(old, to, 0);
+  }
+  if (ok) (void)DeleteFileW(old);
+  free(old);
+  return ok;
+}
+
 /* Another program, such as one that looks for viruses, may have just opened one of the files; it soon closes it. */
 static bool rename_at_last(const wchar_t *from, const wchar_t *to) {
   enum { ATTEMPTS = 10, PAUSE_MS = 20 };
@@ -394,8 +415,9 @@ static bool rename_at_last(const wchar_t *from, const wchar_t *to) {
     const DWORD error = GetLastError();
     const bool may_end = error == ERROR_SHARING_VIOLATION || error == ERROR_ACCESS_DENIED;
     const DWORD attributes = GetFileAttributesW(to);
-    const bool is_refused =
-      attributes != INVALID_FILE_ATTRIBUTES && (attributes & (FILE_ATTRIBUTE_READONLY | FILE_ATTRIBUTE_DIRECTORY)) != 0;
+    const bool is_there = attributes != INVALID_FILE_ATTRIBUTES;
+    const bool is_refused = is_there && (attributes & (FILE_ATTRIBUTE_READONLY | FILE_ATTRIBUTE_DIRECTORY)) != 0;
+    if (may_end && is_there && !is_refused && move_aside(from, to)) return true;
     SetLastError(error);
     if (!may_end || is_refused || attempt == ATTEMPTS) return false;
     Sleep(PAUSE_MS);
