@@ -57,7 +57,8 @@ bool rlx_os_replace(const char *from, const char *to);
 /* Writes to disk that a file of this name is in its folder, where the system can. The path is as before afterwards. */
 bool rlx_os_sync_folder_of(char *path);
 bool rlx_os_remove(const char *path);
-bool rlx_os_make_folder(const char *path); /* with access for the user only */
+bool rlx_os_make_folder(const char *path);   /* with access for the user only */
+bool rlx_os_remove_folder(const char *path); /* an empty one */
 bool rlx_os_can_read(const char *path);
 void rlx_os_touch(const char *path); /* it was modified now */
 

@@ -123,6 +123,7 @@ bool rlx_os_sync(int fd) {
 bool rlx_os_replace(const char *from, const char *to) { return rename(from, to) == 0; }
 bool rlx_os_remove(const char *path) { return unlink(path) == 0; }
 bool rlx_os_make_folder(const char *path) { return mkdir(path, 0700) == 0; }
+bool rlx_os_remove_folder(const char *path) { return rmdir(path) == 0; }
 void rlx_os_touch(const char *path) { (void)utimensat(AT_FDCWD, path, NULL, 0); }
 
 /* If the file system cannot do it (EINVAL), or the folder is writable but not readable, the new file is in place all

@@ -448,6 +448,13 @@ bool rlx_os_remove(const char *path) {
   return ok;
 }
 
+bool rlx_os_remove_folder(const char *path) {
+  wchar_t *units = os_windows_path(path);
+  const bool ok = units && (RemoveDirectoryW(units) || fail());
+  free(units);
+  return ok;
+}
+
 bool rlx_os_make_folder(const char *path) {
   wchar_t *units = os_windows_path(path);
   bool ok = units && CreateDirectoryW(units, NULL);

@@ -282,15 +282,14 @@ static void put(int fd, const char *text) {
   (void)WriteFile(stream_of(fd), text, (DWORD)strlen(text), &done, NULL);
 }
 
-/* Nothing outside memory is half done, and no other thread is waited for. */
+/* Nothing outside memory is half done, and no other thread is waited for: they end first. */
 static _Noreturn void end_by(int event) {
   if (event == TIME_LIMIT) {
     put(2, time_message);
     put(1, time_document);
   }
   restore_consoles();
-  TerminateProcess(GetCurrentProcess(), event == TIME_LIMIT ? CLI_FAILED : (UINT)(128 + event));
-  for (;;) Sleep(INFINITE);
+  ExitProcess(event == TIME_LIMIT ? CLI_FAILED : (UINT)(128 + event));
 }
 
 static void on_event(int event) {

@@ -32,7 +32,7 @@ static int visit(const char *path, bool remove_them) {
     snprintf(entry, sizeof entry, "%.250s/%.250s", path, name);
     if (!remove_them || rlx_os_remove(entry)) continue;
     visit(entry, true);
-    (void)rmdir(entry);
+    (void)rlx_os_remove_folder(entry);
   }
   if (names) rlx_os_list_end(names);
   return n;
