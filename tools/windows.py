@@ -21,14 +21,14 @@ ENV = {"WINEPREFIX": str(WINE_HOME), "WINEDEBUG": "-all", "WINEARCH": "win64", "
        "WINEDLLOVERRIDES": "mscoree,mshtml,winemenubuilder.exe="}  # no .NET, no browser, no menus
 OFTEN = ["test_paths", "test_file_changes", "test_str", "test_pool"]  # what the system's files of src/base carry
 DRAWN = 4
-LONG = re.compile("test_(scale|plan|place|equivalence|quant_every|lm_pack|lm_hostile|lm_gguf|lm_models|cpu_move)$")
+LONG = re.compile("test_(scale|plan|place|equivalence|quant_every|lm_pack|lm_hostile|lm_gguf|lm_models|cpu_move|lm_engine|lm_safetensors|cancel)$")
 
 CONSUMER = """cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
 find_package(rlx REQUIRED)
 add_executable(consumer consumer.cpp)
 target_link_libraries(consumer PRIVATE rlx::rlx)
-target_link_options(consumer PRIVATE -static-libgcc -static-libstdc++ -Wl,-Bstatic -lwinpthread -Wl,-Bdynamic)
+target_link_options(consumer PRIVATE -static) # the libraries of C++; rlx.dll stays one
 """
 PROGRAM = r"""
 #include <rlx/rlx.h>
