@@ -188,6 +188,47 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_chat_encode(const rlx_tokenizer *t, const 
 RLX_API RLX_MUST_CHECK rlx_status rlx_chat_format(const char *name, const rlx_chat_message *messages, size_t n,
                                                   bool reply, char **text);
 
+/* The program that a file has for its template (Jinja), run: with tools, their calls and whatever else it reads. What
+ * it says beyond the language that docs/tokenizers.md lists is refused with its line: RLX_UNSUPPORTED, or RLX_INVALID
+ * where it is wrong. Its steps, memory and nesting are limited: RLX_LIMIT.
+ * Threads: immutable, so any number may use it. */
+typedef struct rlx_chat_template rlx_chat_template;
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_create(const char *text, size_t bytes, rlx_chat_template **out);
+/* RLX_NOT_FOUND: the file has none. The texts of BOS, EOS and their like are the file's. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_load(const rlx_file *f, rlx_chat_template **out);
+RLX_API void rlx_chat_template_destroy(rlx_chat_template *t);
+RLX_API const char *rlx_chat_template_text(const rlx_chat_template *t);
+/* `input` is JSON: an object with "messages", and where wanted "tools", "add_generation_prompt", "documents" and any
+ * other variable that the template reads; "strftime_now" fixes its clock ("2026-11-19T14:32:31"). Special tokens come
+ * from the template alone, as in rlx_chat_encode, with the same flags: nothing in the input becomes one, except that
+ * usual roles ("user", "tool") and the file's own BOS and EOS count as the template's. BOS is there once, whether the
+ * template writes it or RLX_TOKENS_ADD_SPECIAL adds it. Free *ids with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_encode(const rlx_chat_template *t, const rlx_tokenizer *tok,
+                                                           const char *input, size_t bytes, unsigned flags,
+                                                           int32_t **ids, size_t *n);
+/* The same as text, as rlx_chat_format. Free *text with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_template_format(const rlx_chat_template *t, const char *input, size_t bytes,
+                                                           char **text);
+
+/* ---- Grammars: what generated text must match ---- */
+
+typedef enum rlx_grammar_kind {
+  RLX_GRAMMAR_GBNF = 0,        /* rules as llama.cpp writes them; the text is what `root` matches */
+  RLX_GRAMMAR_JSON_SCHEMA = 1, /* a JSON value that the schema (draft 2020-12) accepts */
+  RLX_GRAMMAR_REGEX = 2,       /* what the whole pattern matches */
+  RLX_GRAMMAR_JSON = 3         /* any JSON object; `text` is ignored */
+} rlx_grammar_kind;
+/* Threads: immutable (its caches have a lock of their own); any number of generations may share it. */
+typedef struct rlx_grammar rlx_grammar;
+/* The tokens of a vocabulary that a text may begin and continue with. It does not need the tokenizer afterwards.
+ * RLX_INVALID, with line and column or the place in the schema: an error in the text, or no text matches.
+ * RLX_UNSUPPORTED: what is not enforced, by name. RLX_LIMIT: larger than a grammar may be. docs/grammar.md has the
+ * details. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_grammar_create(const rlx_tokenizer *t, rlx_grammar_kind kind, const char *text,
+                                                     size_t bytes, rlx_grammar **out);
+/* Generations and requests that use it hold it until they end. */
+RLX_API void rlx_grammar_destroy(rlx_grammar *g);
+
 /* ---- Language models --------------------------------------------------------------------------------------------- */
 
 /* Threads: one caller at a time; a second one gets RLX_BUSY. Any number may use its file and tokenizer. */
@@ -312,6 +353,14 @@ typedef struct rlx_lm_options {
   size_t n_biases;
   const char *const *banned; /* n_banned texts that are not generated: the last token that would complete one */
   size_t n_banned;
+  /* Speculation: tokens that probably come next are guessed, up to 31 at once, and checked together. The text is the
+   * same up to rounding. lookup: so many are guessed from what followed where the last tokens occurred before, which
+   * pays for texts that repeat or quote; 0: none. draft: another, smaller model with the same vocabulary guesses
+   * n_draft tokens (0: 3), in its sequence 0; nobody else may use it meanwhile. Not in requests and batches, and not
+   * for families with a recurrent state. */
+  uint32_t lookup, n_draft;
+  struct rlx_lm *draft;
+  const struct rlx_grammar *grammar; /* the text that is generated matches it; NULL: any text */
 } rlx_lm_options;
 typedef struct rlx_lm_bias {
   int32_t id;
@@ -352,6 +401,7 @@ typedef struct rlx_lm_stats {
   const char *ended;              /* "end", "length", "stop", "cancelled", "context" */
   uint32_t n_dropped; /* messages of a conversation that were omitted because the context has no room for them */
   uint32_t n_held;    /* tokens of the prompt that the sequence held already; not among n_prompt_tokens */
+  uint32_t n_guessed, n_right; /* of speculation: tokens that were guessed, and those of them that came */
 } rlx_lm_stats;
 #define RLX_LM_STATS_INIT RLX_SIZED(rlx_lm_stats)
 /* Called with each part of the text, whole UTF-8 characters. */
@@ -363,7 +413,8 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt
                                                   rlx_lm_stats *stats);
 /* The next turn of a conversation. All its messages are passed each time; those that the sequence already holds are
  * kept, the rest is computed. With `shift` it may have any length: if the context has no room for all, the oldest turns
- * are omitted, except the system's at the start (stats.n_dropped). chat_template: its name; NULL: the file's own. */
+ * are omitted, except the system's at the start (stats.n_dropped). chat_template: its name; NULL: the file's own, by
+ * name where it is a known one, else run. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages,
                                                size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn, void *user,
                                                rlx_lm_stats *stats);

@@ -9,7 +9,7 @@ __all__ = [
     "Status", "LogLevel", "DType", "QuantScheme", "Layout", "RopeStyle", "PadMode", "Scatter", "DepthOrder",
     "ResizeMode", "ResizeCoords", "ResizeNearest", "GridMode", "GridPadding", "Out", "Direction", "RnnAct", "FftNorm",
     "Switch", "DeviceKind", "ReportKind", "ReportFormat", "Segment", "OpTableInputMode", "MetaKind", "TokenFlags",
-    "LmCache", "LmSpecial", "Act", "NormKind", "ConformResult"
+    "GrammarKind", "LmCache", "LmSpecial", "Act", "NormKind", "ConformResult"
 ]
 
 
@@ -283,6 +283,15 @@ class TokenFlags(IntFlag):
 
     ADD_SPECIAL = 1
     PARSE_SPECIAL = 2
+
+
+class GrammarKind(IntEnum):
+    """rlx_grammar_kind"""
+
+    GBNF = 0
+    JSON_SCHEMA = 1
+    REGEX = 2
+    JSON = 3
 
 
 class LmCache(IntEnum):

@@ -11,6 +11,7 @@ it, stops it after the token that is being computed. ``text()`` runs it in the c
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import queue
 import threading
@@ -22,10 +23,10 @@ import numpy as np
 from . import report as reports
 from ._core import (Handle, Info, Limits, Watch, c_path, c_text, done, enum_value, error_of, ffi, has_kept, info, keep,
                     lib, owned_text, sized, switches, text)
-from .enums import LmCache, LmSpecial, ReportKind, Status, TokenFlags
+from .enums import GrammarKind, LmCache, LmSpecial, ReportKind, Status, TokenFlags
 from .session import Session
 
-__all__ = ["Generation", "Lm", "Tokenizer", "chat_templates", "load"]
+__all__ = ["Generation", "Grammar", "Lm", "Tokenizer", "chat_templates", "load"]
 
 Message = Union[Dict[str, str], Tuple[str, str]]
 Ids = Union[Sequence[int], "np.ndarray[Any, Any]"]
@@ -107,6 +108,31 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         return f"<Tokenizer: {self.kind}, {len(self)} tokens>"
+
+
+class Grammar:
+    """What a generated text must match, for one vocabulary: ``lm.generate(prompt, grammar=Grammar(lm.tokenizer, ..))``.
+
+    One of: gbnf, a text; json_schema, a text or what it says as a dict; regex, a pattern that matches the whole text.
+    Without any: any JSON object. Any number of generations, and any thread, may use it."""
+
+    __slots__ = ("_c",)
+
+    def __init__(self, tokenizer: Tokenizer, gbnf: Optional[str] = None,
+                 json_schema: Union[str, bool, Dict[str, Any], None] = None, regex: Optional[str] = None):
+        kinds = [(GrammarKind.GBNF, gbnf), (GrammarKind.JSON_SCHEMA, json_schema), (GrammarKind.REGEX, regex)]
+        given = [(kind, source) for kind, source in kinds if source is not None] or [(GrammarKind.JSON, "")]
+        if len(given) > 1:
+            raise TypeError("a grammar is one of gbnf, json_schema and regex")
+        kind, source = given[0]
+        data = (source if isinstance(source, str) else json.dumps(source)).encode()
+        out = ffi.new("rlx_grammar **")
+        done(lib.rlx_grammar_create(tokenizer.c, int(kind), data, len(data), out))
+        self._c = ffi.gc(out[0], lib.rlx_grammar_destroy)
+
+    @property
+    def c(self) -> Any:
+        return self._c
 
 
 def _taken_ids(pointer: Any, n: int) -> "np.ndarray[Any, Any]":
@@ -376,29 +402,37 @@ class Lm(Handle):
         """rlx_lm_options, what must live as long, and the settings as they are."""
         options, alive = sized("rlx_lm_options"), []
         stop, special, limits = settings.pop("stop", ()), settings.pop("parse_special", None), settings.pop("limits", None)
+        grammar = settings.pop("grammar", None)
         if settings.get("seed") is None:
             settings["seed"] = int.from_bytes(os.urandom(6), "little") if settings.get("temperature") else 0
         for name, value in settings.items():
             if name == "struct_bytes" or not hasattr(options, name):
                 raise TypeError(f"'{name}' is no setting of a generation")
+            if isinstance(value, Lm):  # draft
+                alive.append(value)
+                value = value.c
             setattr(options, name, value)
         stops = [stop] if isinstance(stop, str) else list(stop)
         if stops:
-            alive = [ffi.new("char[]", c_text(s)) for s in stops]
-            alive.append(ffi.new("char *[]", alive))
+            texts = [ffi.new("char[]", c_text(s)) for s in stops]
+            alive += [*texts, ffi.new("char *[]", texts)]
             options.stops, options.n_stops = alive[-1], len(stops)
+        if grammar is not None:
+            options.grammar = grammar.c
+            alive.append(grammar)
         if special is not None:
             options.special = LmSpecial.PARSE if special else LmSpecial.TEXT
         if limits:
             limits.fill(options.limits)
-        return options, alive, {**settings, "stop": stops}
+        return options, alive, {**settings, "stop": stops, **({"grammar": grammar} if grammar else {})}
 
     def generate(self, prompt: Union[str, bytes], resume: bool = False, **settings: Any) -> Generation:
         """Continues a text. resume: after what the sequence holds, otherwise from the start.
 
         settings: max_tokens (0: until the model ends), temperature (0: the most likely token), top_k, top_p, min_p,
         seed, stop (a text or several), ignore_end, shift (drop the oldest half at the end of the context),
-        repetition_penalty, penalty_tokens, parse_special, ahead, sequence, limits
+        repetition_penalty, penalty_tokens, parse_special, ahead, sequence, limits, lookup (tokens to guess from
+        what came before), draft (an Lm that guesses), n_draft
         """
         data = prompt.encode() if isinstance(prompt, str) else bytes(prompt)
         options, alive, kept = self._options(settings)

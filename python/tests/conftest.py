@@ -1,11 +1,16 @@
 """What the tests share: where the tree is, a session on the CPU, and a small graph."""
 
 import pathlib
+import signal
 
 import numpy as np
 import pytest
 
 import rlx
+
+# A shell may have started this with interrupts ignored (nohup, a job in the background); tests and their processes need them.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

@@ -153,6 +153,18 @@ def test_close_ends_what_runs():
         list(lm.generate("a"))
 
 
+def test_speculation(lm):
+    plain = lm.generate("ROMEO:", max_tokens=24).text()
+    looked = lm.generate("ROMEO:", max_tokens=24, lookup=7, stop="zzz")
+    assert looked.text() == plain
+    with rlx.lm.load(SHAKESPEARE, device="cpu") as other:
+        drafted = lm.generate("ROMEO:", max_tokens=24, draft=other, stop="zzz")
+        assert drafted.text() == plain
+        assert drafted.stats.n_guessed == drafted.stats.n_right > 0
+    with pytest.raises(rlx.InvalidError, match="itself"):
+        lm.generate("ROMEO:", max_tokens=1, draft=lm).text()
+
+
 @pytest.mark.parametrize("how", ["for _ in g: pass", "g.text()"])
 def test_ctrl_c(how):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent("""

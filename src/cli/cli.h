@@ -453,6 +453,8 @@ bool cli_is_interrupted(void *user);
  * process. */
 void cli_note_interrupts(void);
 bool cli_interrupted(void);
+void cli_wait_for_interrupt(void); /* after cli_note_interrupts */
+void cli_forget_interrupts(void);  /* the next one is the first again */
 
 int cli_ops(const cli_command *self, int argc, char **argv);
 int cli_graph(const cli_command *self, int argc, char **argv);
@@ -475,6 +477,9 @@ int cli_chat(const cli_command *self, int argc, char **argv);
 int cli_embed(const cli_command *self, int argc, char **argv);
 int cli_perplexity(const cli_command *self, int argc, char **argv);
 int cli_logits(const cli_command *self, int argc, char **argv);
+#endif
+#ifdef RLX_SERVE
+int cli_serve(const cli_command *self, int argc, char **argv);
 #endif
 
 #endif

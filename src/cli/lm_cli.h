@@ -33,6 +33,11 @@ typedef struct cli_sampling {
   rlx_lm_options host; /* CLI_HOST_SETTINGS */
   const char **texts;  /* arrays that cli_sampling_fill made: of stops, banned, breakers */
   rlx_lm_bias *bias;
+  int64_t lookup, n_draft;
+  const char *draft_path;
+  rlx_lm *draft;
+  const char *grammar_file, *json_schema, *regex; /* as given; at most one */
+  rlx_grammar *grammar;                           /* of one of them */
 } cli_sampling;
 /* clang-format off */
 /* Settings that are off at 0: option, field of rlx_lm_options and name of the setting, value. */
@@ -68,11 +73,19 @@ typedef struct cli_sampling {
    0, 0}, \
   {"--logit-bias", "ID=X", "add X to the logit of token ID (-inf: never); repeat for several", CLI_PAIRS, \
    &(o).biases, 0, 0}, \
+  {"--grammar", "FILE", "generate only text that this grammar (GBNF) matches", CLI_TEXT, &(o).grammar_file, 0, 0}, \
+  {"--json-schema", "FILE|TEXT", "generate only JSON that this schema accepts", CLI_TEXT, &(o).json_schema, 0, 0}, \
+  {"--regex", "TEXT", "generate only text that this whole pattern matches", CLI_TEXT, &(o).regex, 0, 0}, \
   {"--ban", "TEXT", "never generate this text; repeat for several", CLI_TEXTS, &(o).banned, 0, 0}, \
   {"--seed", "N", "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", \
    CLI_NUMBER, &(o).seed, 0, INT64_MAX}, \
   {"--stop", "TEXT", "end where this text comes; repeat for several", CLI_TEXTS, &(o).stops, 0, 0}, \
   {"--ahead", "N", "tokens drawn before the first of them is shown (0: what pays)", CLI_NUMBER, &(o).ahead, 0, 64}, \
+  {"--lookup", "N", "guess up to N tokens from what came before: faster where a text repeats or quotes", CLI_NUMBER, \
+   &(o).lookup, 0, 31}, \
+  {"--draft", "MODEL", "a smaller model with the same vocabulary that guesses tokens", CLI_TEXT, &(o).draft_path, 0, \
+   0}, \
+  {"--draft-tokens", "N", "that it guesses at once (0: 3)", CLI_NUMBER, &(o).n_draft, 0, 31}, \
   {"--ignore-end", NULL, "go on past the model's end token", CLI_FLAG, &(o).ignore_end, 0, 0}, \
   {"--shift", NULL, "when the context is full forget the older half and go on", CLI_FLAG, &(o).shift, 0, 0}
 /* clang-format on */
@@ -83,6 +96,8 @@ cli_option cli_setting_option(const char *name, const char *setting, const char 
 /* Sets defaults and prints the settings. For a chat: those of the model file, or settings that do not loop.
  * Otherwise: greedy. */
 int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm *lm, bool is_chat);
+/* Opens the draft model, if there is one, where the model is. */
+int cli_sampling_open(cli_sampling *o, const cli_common *common, const cli_lm_options *lm);
 void cli_sampling_json(const cli_sampling *o);
 /* Fills the library's options, which point into *o. */
 int cli_sampling_fill(cli_sampling *o, rlx_lm_options *out);

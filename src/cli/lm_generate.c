@@ -97,6 +97,7 @@ static int run(request *r) {
   rlx_lm *lm;
   int code = cli_lm_open(&r->common, &r->lm, r->words.v[0].value, &lm);
   if (lm && r->restore) code = cli_check(rlx_lm_restore(lm, 0, r->restore), NULL, NULL);
+  if (lm && !code) code = cli_sampling_open(&r->sampling, &r->common, &r->lm);
   if (lm && !code) code = cli_sampling_settle(&r->sampling, &r->common, lm, false);
   if (lm && !code) code = generate(r, lm, text ? text : r->prompt, bytes);
   rlx_lm_destroy(lm);

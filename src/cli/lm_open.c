@@ -145,6 +145,8 @@ void cli_lm_report(const rlx_lm *lm, const rlx_lm_stats *s) {
           per_second(s->n_prompt_tokens, s->prompt_seconds), 1e3 * s->prompt_seconds);
   fprintf(stderr, "generation: %" PRIu32 " tokens, %.1f tokens/s%s%s\n", s->n_tokens,
           per_second(later_tokens(s), s->seconds), s->ended ? "; ended by: " : "", s->ended ? s->ended : "");
+  if (s->n_guessed)
+    fprintf(stderr, "speculation: %" PRIu32 " of %" PRIu32 " guessed tokens came\n", s->n_right, s->n_guessed);
   fprintf(stderr, "memory:");
   report_bytes(stderr, " weights", i.weight_bytes);
   report_bytes(stderr, ", state", i.state_bytes);
@@ -160,6 +162,7 @@ void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *s) {
   printf("\"prompt_tokens_per_second\":%.3f,\"tokens_per_second\":%.3f,\"ended\":\"%s\",",
          per_second(s->n_prompt_tokens, s->prompt_seconds), per_second(later_tokens(s), s->seconds),
          s->ended ? s->ended : "");
+  if (s->n_guessed) printf("\"guessed\":%" PRIu32 ",\"guessed_right\":%" PRIu32 ",", s->n_guessed, s->n_right);
   printf("\"weights\":%" PRIu64 ",\"state\":%" PRIu64 ",\"scratch\":%" PRIu64 ",\"load_seconds\":%.6f", i.weight_bytes,
          i.state_bytes, i.scratch_bytes, i.load_seconds);
 }

@@ -43,7 +43,27 @@ static void report_chat(const cli_sampling *o, const char *whose) {
   fputc('\n', stderr);
 }
 
+/* A schema that begins with a brace is the schema itself. */
+static int make_grammar(cli_sampling *o, const rlx_lm *lm) {
+  enum { MAX_GRAMMAR = 1 << 20 };
+  const bool is_text = o->regex || (o->json_schema && o->json_schema[strspn(o->json_schema, " \t\r\n")] == '{');
+  const char *given = o->regex ? o->regex : o->json_schema ? o->json_schema : o->grammar_file;
+  const rlx_grammar_kind kind =
+    o->regex ? RLX_GRAMMAR_REGEX : o->json_schema ? RLX_GRAMMAR_JSON_SCHEMA : RLX_GRAMMAR_GBNF;
+  if (!given) return CLI_DONE;
+  if ((o->regex != NULL) + (o->json_schema != NULL) + (o->grammar_file != NULL) > 1)
+    return cli_fail("only one of --grammar, --json-schema and --regex at a time");
+  if (!rlx_lm_tokenizer(lm)) return cli_fail("a grammar: the model has no supported tokenizer");
+  char *text = NULL;
+  size_t bytes = strlen(given);
+  if (!is_text && cli_read_bytes(given, MAX_GRAMMAR, &text, &bytes)) return CLI_FAILED;
+  const rlx_status s = rlx_grammar_create(rlx_lm_tokenizer(lm), kind, text ? text : given, bytes, &o->grammar);
+  free(text);
+  return cli_check(s, NULL, NULL);
+}
+
 int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm *lm, bool is_chat) {
+  if (make_grammar(o, lm)) return CLI_FAILED;
   rlx_lm_sampling own = likeliest;
   bool has_seed = o->seed >= 0, is_asked = o->temperature >= 0;
   if (is_chat && cli_check(rlx_lm_sampling_of(rlx_lm_file(lm), &own), NULL, NULL)) return CLI_FAILED;
@@ -62,6 +82,12 @@ int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm 
   if (is_chat) report_chat(o, whose);
   else if (o->temperature > 0 && !has_seed) fprintf(stderr, "rlx: seed %" PRId64 "\n", o->seed);
   return CLI_DONE;
+}
+
+int cli_sampling_open(cli_sampling *o, const cli_common *common, const cli_lm_options *lm) {
+  cli_lm_options options = *lm;
+  options.sequences = 1;
+  return o->draft_path ? cli_lm_open(common, &options, o->draft_path, &o->draft) : CLI_DONE;
 }
 
 void cli_sampling_json(const cli_sampling *o) {
@@ -115,6 +141,9 @@ int cli_sampling_fill(cli_sampling *o, rlx_lm_options *out) {
   out->penalty_tokens = (uint64_t)o->penalty_tokens;
   out->dry_allowed_length = (uint64_t)o->dry_allowed;
   out->dry_penalty_tokens = (uint64_t)o->dry_tokens;
+  out->lookup = (uint32_t)o->lookup;
+  out->n_draft = (uint32_t)o->n_draft;
+  out->draft = o->draft;
   out->n_stops = o->stops.n;
   out->n_banned = o->banned.n;
   out->n_dry_breakers = o->breakers.n;
@@ -123,14 +152,17 @@ int cli_sampling_fill(cli_sampling *o, rlx_lm_options *out) {
   out->banned = put_texts(&o->banned, o->texts + o->stops.n);
   out->dry_breakers = put_texts(&o->breakers, o->texts + o->stops.n + o->banned.n);
   out->biases = o->bias;
+  out->grammar = o->grammar;
   return CLI_DONE;
 }
 
 void cli_sampling_deinit(cli_sampling *o) {
+  rlx_lm_destroy(o->draft);
   cli_list_deinit(&o->stops);
   cli_list_deinit(&o->biases);
   cli_list_deinit(&o->banned);
   cli_list_deinit(&o->breakers);
+  rlx_grammar_destroy(o->grammar);
   free(o->texts);
   free(o->bias);
 }

@@ -48,6 +48,10 @@ static const cli_command commands[] = {
   {"logits", "logits MODEL --tokens LIST --out FILE.npy", "the logits at all positions",
    "rlx logits model.gguf --tokens 1,2,3 --out logits.npy", cli_logits},
 #endif
+#ifdef RLX_SERVE
+  {"serve", "serve MODEL | serve NAME=MODEL... [options]", "answer OpenAI's and Anthropic's clients over HTTP",
+   "rlx serve model.gguf --port 8080", cli_serve},
+#endif
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

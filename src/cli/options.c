@@ -212,7 +212,7 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
     {"-v", NULL, "print more, on standard error", CLI_FLAG, &common->verbose, 0, 0},
     {"-h, --help", NULL, "this", CLI_FLAG, NULL, 0, 0},
   };
-  enum { N_SHARED = sizeof shared / sizeof *shared, MAX = 48 };
+  enum { N_SHARED = sizeof shared / sizeof *shared, MAX = 64 };
   cli_option all[MAX];
   *exit_code = CLI_FAILED;
   if (n + N_SHARED > MAX) return cli_fail("too many options"), false; /* a bug in the command */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -81,6 +82,13 @@ void cli_note_interrupts(void) {
 }
 
 bool cli_interrupted(void) { return n_signals != 0; }
+
+void cli_forget_interrupts(void) { n_signals = 0; }
+
+void cli_wait_for_interrupt(void) {
+  const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000}; /* a signal may come just before it */
+  while (!cli_interrupted()) nanosleep(&pause, NULL);
+}
 
 bool cli_is_interrupted(void *user) {
   (void)user;

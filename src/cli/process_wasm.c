@@ -13,6 +13,7 @@ void cli_set_time_limit(double seconds, bool json) {
 }
 
 void cli_note_interrupts(void) {}
+void cli_forget_interrupts(void) {}
 bool cli_interrupted(void) { return deadline > 0 && cli_seconds() > deadline; }
 
 bool cli_is_interrupted(void *user) {

@@ -327,6 +327,11 @@ void cli_set_time_limit(double seconds, bool json) {
 
 void cli_note_interrupts(void) { atomic_store(&is_noting, 1); }
 bool cli_interrupted(void) { return atomic_load(&n_events) != 0; }
+void cli_forget_interrupts(void) { atomic_store(&n_events, 0); }
+
+void cli_wait_for_interrupt(void) {
+  while (!cli_interrupted()) Sleep(100);
+}
 
 bool cli_is_interrupted(void *user) {
   (void)user;

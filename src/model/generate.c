@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "model/draft.h"
 #include "model/engine.h"
 #include "model/sampler.h"
 #include "model/writer.h"
@@ -52,6 +53,7 @@ rlx_status lm_check_settings(const rlx_lm *lm, const rlx_lm_options *o) {
     return RLX_FAIL(RLX_INVALID, "%u tokens ahead: at most %d", (unsigned)o->ahead, (int)LM_MAX_SPAN);
   if (o->special < RLX_LM_SPECIAL_DEFAULT || o->special > RLX_LM_SPECIAL_PARSE)
     return RLX_FAIL(RLX_INVALID, "special is %d: expected 0 to %d", (int)o->special, (int)RLX_LM_SPECIAL_PARSE);
+  RLX_TRY(lm_drafts_check(lm, o));
   if (o->n_stops && !o->stops) return RLX_FAIL(RLX_INVALID, "the stop texts are NULL");
   return lm_sampler_check(o, lm_model_facts(lm->model)->n_vocab);
 }
@@ -84,7 +86,9 @@ typedef struct generation {
   uint32_t n_drawn, next;
   uint64_t token_ns;   /* time per token in the last span */
   lm_sampler *sampler; /* NULL: the program draws */
+  bool draws_on_host;  /* the sampler draws every token, and not the checked guesses alone */
   float *logits;       /* for the sampler */
+  lm_drafts *drafts;   /* NULL: nothing is guessed */
 } generation;
 
 uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room) {
@@ -138,9 +142,36 @@ static rlx_status draw_on_host(generation *r, int32_t *id) {
                   : RLX_FAIL(RLX_INVALID, "the settings forbid every token after token %u", (unsigned)q->done - 1);
 }
 
+/* Guesses that turn out right are a span of their own. */
+static rlx_status draw_guessed(generation *r) {
+  uint32_t n;
+  RLX_TRY(lm_drafts_draw(r->drafts, r->q, max_new_tokens(r), r->sampler, r->drawn, &n));
+  if (!n) return RLX_OK;
+  r->primed = false;
+  r->next = 0;
+  r->n_drawn = n;
+  return RLX_OK;
+}
+
+/* Fills the span. */
+static rlx_status draw_more(generation *r) {
+  if (r->drafts) RLX_TRY(draw_guessed(r));
+  if (r->next < r->n_drawn) return RLX_OK;
+  uint64_t begin = rlx_now_ns();
+  if (r->draws_on_host) {
+    RLX_TRY(draw_on_host(r, &r->drawn[0]));
+    r->q->done--; /* counted when it is handed out */
+    r->next = 0;
+    r->n_drawn = 1;
+  } else {
+    RLX_TRY(draw_span(r));
+  }
+  if (r->drafts) lm_drafts_note_single(r->drafts, (rlx_now_ns() - begin) / r->n_drawn);
+  return RLX_OK;
+}
+
 static rlx_status draw_next(generation *r, int32_t *id) {
-  if (r->sampler) return draw_on_host(r, id);
-  if (r->next == r->n_drawn) RLX_TRY(draw_span(r));
+  if (r->next == r->n_drawn) RLX_TRY(draw_more(r));
   *id = r->drawn[r->next++];
   if (*id < 0) return lm_fail_not_finite(r->lm, r->options->sequence, r->q->done);
   r->q->done++;
@@ -165,6 +196,7 @@ static rlx_status draw_tokens(generation *r, id_fn fn, void *user) {
   const rlx_tokenizer *t = r->lm->tokenizer;
   rlx_lm_stats *st = r->stats;
   uint64_t begin = rlx_now_ns();
+  if (lm_sampler_is_over(r->sampler)) st->ended = "end"; /* a grammar of the empty text */
   while (!st->ended) {
     int32_t id;
     RLX_TRY(make_room(r, o->max_tokens - st->n_tokens));
@@ -177,6 +209,7 @@ static rlx_status draw_tokens(generation *r, id_fn fn, void *user) {
     RLX_TRY(lm_push(r->lm, o->sequence, &id, 1));
     if (!o->ignore_end && t && rlx_tokenizer_is_end(t, id)) st->ended = "end";
     else if (!fn(user, id)) st->ended = "stop";
+    else if (lm_sampler_is_over(r->sampler)) st->ended = "end";
     else if (o->max_tokens && st->n_tokens == o->max_tokens) st->ended = "length";
     else if (o->cancel && o->cancel(user)) st->ended = "cancelled";
     st->seconds = 1e-9 * (double)(rlx_now_ns() - begin);
@@ -184,9 +217,20 @@ static rlx_status draw_tokens(generation *r, id_fn fn, void *user) {
   return RLX_OK;
 }
 
+/* What is drawn from the checked guesses is what the program would have drawn: with a temperature or a penalty, the
+ * host's chain draws the same tokens. */
+static rlx_status make_drafts(generation *r) {
+  const rlx_lm_options *o = r->options;
+  if (!lm_drafts_wanted(o)) return RLX_OK;
+  RLX_TRY(lm_drafts_create(r->lm, o, r->stats, &r->drafts));
+  if (r->sampler || (!(o->temperature > 0) && !lm_has_penalty(o))) return RLX_OK;
+  return lm_sampler_create(o, r->lm->tokenizer, lm_model_facts(r->lm->model)->n_vocab, &r->sampler);
+}
+
 static rlx_status make_sampler(generation *r) {
   uint32_t n_vocab = lm_model_facts(r->lm->model)->n_vocab;
-  if (!lm_sampler_needed(r->options)) return lm_program_for(r->lm, r->options, 1, &r->program);
+  r->draws_on_host = lm_sampler_needed(r->options);
+  if (!r->draws_on_host) return lm_program_for(r->lm, r->options, 1, &r->program);
   r->logits = rlx_mem_calloc(n_vocab, sizeof *r->logits);
   if (!r->logits) return RLX_FAIL(RLX_NO_MEMORY, "a row of logits");
   return lm_sampler_create(r->options, r->lm->tokenizer, n_vocab, &r->sampler);
@@ -204,6 +248,7 @@ static rlx_status continue_with(generation *r, const int32_t *ids, size_t n, id_
   lm_rewind(lm, o->sequence, (uint32_t)r->q->ids.n - 1);
   stats->n_prompt_tokens = (uint32_t)r->q->ids.n - r->q->done;
   RLX_TRY(make_sampler(r));
+  RLX_TRY(make_drafts(r));
   uint64_t begin = rlx_now_ns();
   rlx_status s = lm_catch_up(lm, o->sequence, 1, o->cancel, user);
   stats->prompt_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
@@ -218,6 +263,7 @@ static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
                            rlx_lm_stats *stats) {
   generation r = {.lm = lm, .options = o, .q = &lm->sequences[o->sequence], .stats = stats};
   rlx_status s = continue_with(&r, ids, n, fn, user);
+  lm_drafts_destroy(r.drafts);
   lm_sampler_destroy(r.sampler);
   rlx_mem_free(r.logits);
   return s;

@@ -134,8 +134,15 @@ static void make_result(lm_build *b, rlx_node x) {
     make_step_result(b, x);
     return;
   }
-  rlx_node logits = logits_of(b, d->result == LM_LOGITS ? x : last_rows(b, x));
-  if (d->result != LM_LOGITS) logits = rlx_op_reshape(g, logits, RLX_DIMS(b->sequences, b->c->vocabulary));
+  const bool has_all = d->result == LM_LOGITS || d->result == LM_LIKELIEST;
+  rlx_node logits = logits_of(b, has_all ? x : last_rows(b, x));
+  if (d->result == LM_LIKELIEST) {
+    rlx_op_sample_desc greedy = {RLX_OP_SAMPLE_DESC_INIT};
+    logits = rlx_op_reshape(g, logits, RLX_DIMS(b->sequences * b->tokens, b->c->vocabulary));
+    rlx_graph_add_output(g, "token", rlx_op_sample(g, logits, 0, &greedy));
+    return;
+  }
+  if (!has_all) logits = rlx_op_reshape(g, logits, RLX_DIMS(b->sequences, b->c->vocabulary));
   if (d->result == LM_TOKEN) {
     rlx_op_sample_desc how = {RLX_OP_SAMPLE_DESC_INIT, .top_k = d->max_k};
     if (d->is_penalised) logits = lm_penalise(b, logits);

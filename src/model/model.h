@@ -81,6 +81,7 @@ typedef enum lm_result {
   LM_NONE,      /* no result: prefill of the states only */
   LM_LOGITS,    /* logits f32 [B, T, vocabulary] */
   LM_LAST,      /* logits f32 [B, vocabulary] of the last valid token */
+  LM_LIKELIEST, /* token i32 [B T]: the likeliest after each token, -1 where a logit is not finite */
   LM_TOKEN,     /* token i32 [B, 1], sampled from those logits */
   LM_EMBEDDING, /* embedding f32 [B, width] of unit length; encoders only */
 } lm_result;

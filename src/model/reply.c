@@ -10,10 +10,12 @@
 
 #include "base/mem.h"
 #include "model/engine.h"
+#include "text/text.h"
 
 typedef struct conversation {
   rlx_lm *lm;
-  const char *chat_template;
+  const char *chat_template;  /* a name of the table .. */
+  rlx_chat_template *program; /* .. or what the file has, run */
   const rlx_chat_message *messages;
   size_t n, head; /* head: leading system messages, which stay */
   const rlx_lm_options *options;
@@ -32,8 +34,10 @@ static rlx_status encode_from(conversation *c, size_t from) {
   for (size_t i = from; i < c->n; i++) c->kept[n++] = c->messages[i];
   rlx_free(c->ids);
   c->ids = NULL;
-  return rlx_chat_encode(c->lm->tokenizer, c->chat_template, c->kept, n, true, flags | RLX_TOKENS_ADD_SPECIAL, &c->ids,
-                         &c->n_ids);
+  flags |= RLX_TOKENS_ADD_SPECIAL;
+  if (c->program)
+    return text_chat_program_encode(c->program, c->lm->tokenizer, c->kept, n, true, flags, &c->ids, &c->n_ids);
+  return rlx_chat_encode(c->lm->tokenizer, c->chat_template, c->kept, n, true, flags, &c->ids, &c->n_ids);
 }
 
 /* The next user message at or after `from`; the last message if there is none. */
@@ -77,6 +81,17 @@ static rlx_status fit_context(conversation *c, size_t *dropped) {
   return RLX_OK;
 }
 
+/* The name that was given, the row that matches the file's template, or that template itself. */
+static rlx_status find_template(conversation *c, const char *name) {
+  rlx_saved_message none;
+  c->chat_template = name ? name : rlx_chat_template_of(c->lm->file);
+  if (c->chat_template) return RLX_OK;
+  rlx_message_save(&none);
+  rlx_status s = rlx_chat_template_load(c->lm->file, &c->program);
+  if (s == RLX_NOT_FOUND) rlx_message_restore(&none); /* it lists the names */
+  return s == RLX_NOT_FOUND ? RLX_UNSUPPORTED : s;
+}
+
 static rlx_status reply(conversation *c, rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
   lm_sequence *q = &c->lm->sequences[c->options->sequence];
   size_t same = 0, dropped;
@@ -98,13 +113,13 @@ rlx_status lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_messag
   if (!messages || !n) return RLX_FAIL(RLX_INVALID, "rlx_lm_reply: there are no messages");
   if (n > UINT32_MAX) return RLX_FAIL(RLX_INVALID, "rlx_lm_reply: %zu messages", n);
   conversation c = {.lm = lm, .messages = messages, .n = n, .options = options};
-  c.chat_template = chat_template ? chat_template : rlx_chat_template_of(lm->file);
-  if (!c.chat_template) return RLX_UNSUPPORTED; /* rlx_message() has the reason */
+  RLX_TRY(find_template(&c, chat_template));
   while (c.head < n && is_role(&messages[c.head], "system")) c.head++;
   if (c.head == n) c.head = 0;
   c.kept = rlx_mem_calloc(n, sizeof *c.kept);
   rlx_status s = c.kept ? reply(&c, fn, user, stats) : RLX_FAIL(RLX_NO_MEMORY, "a conversation of %zu messages", n);
   rlx_mem_free(c.kept);
   rlx_free(c.ids);
+  rlx_chat_template_destroy(c.program);
   return s;
 }

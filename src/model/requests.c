@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sized.h"
+#include "model/draft.h"
 
 /* ---- Making and freeing ---- */
 
@@ -100,6 +101,7 @@ static rlx_status fill(rlx_lm *lm, lm_request *r, const rlx_lm_request *from, co
     RLX_TRY(lm_sampler_create(o, lm->tokenizer, lm_model_facts(lm->model)->n_vocab, &r->sampler));
   r->options.biases = NULL;
   r->options.banned = r->options.dry_breakers = NULL;
+  r->options.grammar = NULL; /* the sampler holds it */
   return lm->tokenizer ? lm_writer_init(&r->writer, lm->tokenizer, &r->options, collect_text, r) : RLX_OK;
 }
 
@@ -124,6 +126,7 @@ static rlx_status check_request(rlx_lm *lm, const rlx_lm_request *d, const rlx_l
     return RLX_FAIL(RLX_INVALID, "%s: %u likeliest tokens: at most %d", call, (unsigned)d->n_top, (int)LM_MAX_TOP);
   if (o->sequence || o->shift || o->ahead || o->cancel || memcmp(&o->limits, &none, sizeof none) != 0)
     return RLX_FAIL(RLX_INVALID, "%s: a request has no sequence, shift, ahead, cancel or limits", call);
+  if (lm_drafts_wanted(o)) return RLX_FAIL(RLX_INVALID, "%s: a request has no lookup and no draft model", call);
   return lm_check_settings(lm, o);
 }
 
@@ -218,6 +221,7 @@ rlx_status lm_cancel(rlx_lm *lm, uint64_t number) {
 static const char *end_after(const rlx_lm *lm, const lm_request *r, int32_t id, bool goes_on) {
   if (!r->options.ignore_end && lm->tokenizer && rlx_tokenizer_is_end(lm->tokenizer, id)) return "end";
   if (!goes_on) return "stop";
+  if (lm_sampler_is_over(r->sampler)) return "end";
   if (r->options.max_tokens && r->stats.n_tokens == r->options.max_tokens) return "length";
   return r->ids.n == lm->context ? "context" : NULL;
 }
@@ -239,7 +243,15 @@ static rlx_status accept(rlx_lm *lm, lm_request *r, int32_t id, rlx_lm_event *e)
   return RLX_OK;
 }
 
+/* Ends a request without a token: its grammar matches only the empty text. */
+static rlx_status end_empty(rlx_lm *lm, lm_request *r) {
+  if (r->writer.decoder) RLX_TRY(lm_writer_finish(&r->writer));
+  report(lm, r, &(rlx_lm_event){.id = -1}, "end");
+  return RLX_OK;
+}
+
 static rlx_status draw(rlx_lm *lm, lm_program *p, lm_request *r, const int32_t *likeliest, rlx_arena *arena) {
+  if (!r->stats.n_tokens && lm_sampler_is_over(r->sampler)) return end_empty(lm, r);
   struct lm_requests *q = lm->requests;
   size_t n_vocab = lm_model_facts(lm->model)->n_vocab, row = n_vocab * sizeof *q->logits;
   int32_t id = likeliest[r->run], top_ids[LM_MAX_TOP];

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "ir/sampling.h"
 #include "model/settings.h"
+#include "text/grammar.h"
 
 enum { LIST = 256 };
 
@@ -29,14 +30,15 @@ struct lm_sampler {
   RLX_ARRAY(rlx_lm_bias) biases;
   RLX_ARRAY(int32_t) banned_ids;
   RLX_ARRAY(banned_text) banned;
-  bool *is_breaker;    /* by token; NULL without dry */
-  uint32_t *counts;    /* by token, zero between draws; NULL without penalties */
-  uint32_t *lengths;   /* dry: the longest repetition that the token would continue; zero between draws */
-  RLX_ARRAY(size_t) z; /* dry: scratch */
-  int32_t *order;      /* candidates, likeliest first */
-  double *weight;      /* of them, the likeliest has 1 */
-  size_t n, capacity;  /* sorted candidates; of `order` */
-  double mu;           /* mirostat: the largest surprise allowed */
+  bool *is_breaker;       /* by token; NULL without dry */
+  uint32_t *counts;       /* by token, zero between draws; NULL without penalties */
+  uint32_t *lengths;      /* dry: the longest repetition that the token would continue; zero between draws */
+  RLX_ARRAY(size_t) z;    /* dry: scratch */
+  int32_t *order;         /* candidates, likeliest first */
+  double *weight;         /* of them, the likeliest has 1 */
+  size_t n, capacity;     /* sorted candidates; of `order` */
+  double mu;              /* mirostat: the largest surprise allowed */
+  grammar_state *grammar; /* NULL: any text */
 };
 
 /* ---- Settings ---- */
@@ -48,7 +50,7 @@ static double setting_of(const rlx_lm_options *o, const lm_setting_row *row) {
 }
 
 bool lm_sampler_needed(const rlx_lm_options *o) {
-  bool needed = o->n_biases || o->n_banned || (o->typical_p > 0 && o->typical_p < 1);
+  bool needed = o->grammar || o->n_biases || o->n_banned || (o->typical_p > 0 && o->typical_p < 1);
   return needed || o->frequency_penalty != 0 || o->presence_penalty != 0 || o->top_n_sigma > 0 ||
          o->xtc_probability > 0 || o->dynatemp_range > 0 || o->dry_multiplier > 0 || o->mirostat_tau > 0;
 }
@@ -123,6 +125,15 @@ static rlx_status find_breakers(lm_sampler *s, const rlx_lm_options *o, const rl
   return RLX_OK;
 }
 
+static rlx_status begin_grammar(lm_sampler *s, const rlx_lm_options *o, const rlx_tokenizer *t) {
+  if (!t) return RLX_FAIL(RLX_UNSUPPORTED, "a grammar: the model has no supported tokenizer");
+  RLX_TRY(grammar_state_create(o->grammar, &s->grammar));
+  const uint32_t n = grammar_state_vocab(s->grammar)->n_tokens;
+  if (n == rlx_tokenizer_size(t)) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "the grammar was made for a vocabulary of %u tokens, the model's has %u", (unsigned)n,
+                  (unsigned)rlx_tokenizer_size(t));
+}
+
 static rlx_status fill(lm_sampler *s, const rlx_lm_options *o, const rlx_tokenizer *t) {
   if (o->n_biases && !rlx_array_reserve(&s->biases, o->n_biases)) return RLX_FAIL(RLX_NO_MEMORY, "biases");
   for (size_t i = 0; i < o->n_biases; i++) s->biases.v[s->biases.n++] = o->biases[i];
@@ -132,6 +143,7 @@ static rlx_status fill(lm_sampler *s, const rlx_lm_options *o, const rlx_tokeniz
     RLX_TRY(add_banned(s, t, o->banned[i], true));
   }
   if (o->dry_multiplier > 0) RLX_TRY(find_breakers(s, o, t));
+  if (o->grammar) RLX_TRY(begin_grammar(s, o, t));
   s->counts = rlx_mem_calloc(s->n_vocab, sizeof *s->counts);
   s->capacity = s->n_vocab < LIST ? s->n_vocab : LIST;
   s->order = rlx_mem_calloc(s->capacity, sizeof *s->order);
@@ -164,7 +176,51 @@ void lm_sampler_destroy(lm_sampler *s) {
   rlx_mem_free(s->counts);
   rlx_mem_free(s->order);
   rlx_mem_free(s->weight);
+  grammar_state_destroy(s->grammar);
   rlx_mem_free(s);
+}
+
+/* ---- The grammar ---- */
+
+static bool may_end(const lm_sampler *s) { return !s->o.ignore_end && grammar_state_may_end(s->grammar); }
+
+bool lm_sampler_is_over(lm_sampler *s) {
+  const uint64_t *bits;
+  uint32_t n;
+  if (!s || !s->grammar || !grammar_state_may_end(s->grammar)) return false;
+  return grammar_state_mask(s->grammar, &bits, &n) == RLX_OK && !n; /* a failure comes up when a token is drawn */
+}
+
+static rlx_status keep_allowed(lm_sampler *s, float *logits) {
+  const grammar_vocab *v = grammar_state_vocab(s->grammar);
+  const uint64_t *bits;
+  uint32_t n;
+  float ends[16];
+  size_t n_ends = may_end(s) ? v->ends.n < 16 ? v->ends.n : 16 : 0;
+  RLX_TRY(grammar_state_mask(s->grammar, &bits, &n));
+  if (!n && !n_ends)
+    return RLX_FAIL(RLX_UNSUPPORTED, "no token of the vocabulary continues the text as its grammar needs");
+  for (size_t i = 0; i < n_ends; i++) {
+    const bool is_there = (uint32_t)v->ends.v[i] < s->n_vocab;
+    ends[i] = is_there ? logits[v->ends.v[i]] : 0;
+  }
+  for (uint32_t i = 0; i < s->n_vocab; i += 64) {
+    const uint32_t many = s->n_vocab - i < 64 ? s->n_vocab - i : 64;
+    uint64_t word = i < v->n_tokens ? bits[i / 64] : 0;
+    if (word == UINT64_MAX) continue;
+    for (uint32_t k = 0; k < many; k++, word >>= 1)
+      if (!(word & 1)) logits[i + k] = -INFINITY;
+  }
+  for (size_t i = 0; i < n_ends; i++)
+    if ((uint32_t)v->ends.v[i] < s->n_vocab) logits[v->ends.v[i]] = ends[i];
+  return RLX_OK;
+}
+
+static rlx_status continue_grammar(lm_sampler *s, int32_t id) {
+  const grammar_vocab *v = grammar_state_vocab(s->grammar);
+  for (size_t i = 0; i < v->ends.n; i++)
+    if (v->ends.v[i] == id) return RLX_OK;
+  return grammar_state_accept(s->grammar, id);
 }
 
 /* ---- Changing logits ---- */
@@ -488,8 +544,7 @@ static rlx_status draw_token(drawing *d, uint64_t draw, int32_t *id) {
   return draw_of_list(d, u, id, &has_it);
 }
 
-rlx_status lm_sampler_draw(lm_sampler *s, float *logits, const int32_t *ids, size_t n, uint64_t draw, int32_t *id) {
-  *id = -1;
+static rlx_status choose(lm_sampler *s, float *logits, const int32_t *ids, size_t n, uint64_t draw, int32_t *id) {
   for (size_t i = 0; i < s->biases.n; i++) logits[s->biases.v[i].id] += s->biases.v[i].bias;
   forbid_banned(s, logits, ids, n);
   apply_penalties(s, logits, ids, n);
@@ -509,6 +564,13 @@ rlx_status lm_sampler_draw(lm_sampler *s, float *logits, const int32_t *ids, siz
   drawing d = {.s = s, .logits = logits, .largest = largest, .temperature = s->o.temperature};
   if (s->o.dynatemp_range > 0) set_dynamic_temperature(&d);
   return draw_token(&d, draw, id);
+}
+
+rlx_status lm_sampler_draw(lm_sampler *s, float *logits, const int32_t *ids, size_t n, uint64_t draw, int32_t *id) {
+  *id = -1;
+  if (s->grammar) RLX_TRY(keep_allowed(s, logits));
+  RLX_TRY(choose(s, logits, ids, n, draw, id));
+  return s->grammar && *id >= 0 ? continue_grammar(s, *id) : RLX_OK;
 }
 
 /* ---- Probabilities for the caller ---- */

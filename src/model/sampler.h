@@ -18,8 +18,11 @@ rlx_status lm_sampler_create(const rlx_lm_options *o, const rlx_tokenizer *t, ui
 void lm_sampler_destroy(lm_sampler *s);
 
 /* Changes `logits`, those of the token after ids[0 .. n - 1]. *id is -1 if no token can be drawn: a logit is NaN or
- * +inf, or all are forbidden. */
+ * +inf, or all are forbidden. A grammar continues with the token that is drawn; RLX_UNSUPPORTED: none of the vocabulary
+ * continues it. */
 rlx_status lm_sampler_draw(lm_sampler *s, float *logits, const int32_t *ids, size_t n, uint64_t draw, int32_t *id);
+/* Whether the text is complete by its grammar, and no token but an end token can follow. False for NULL. */
+bool lm_sampler_is_over(lm_sampler *s);
 
 /* The natural logarithm of the probability of token `id`, and the n likeliest tokens with theirs, largest first. */
 void lm_logprobs(const float *logits, size_t n_vocab, int32_t id, float *logprob, int32_t *top_ids, float *top_logprobs,

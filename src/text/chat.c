@@ -1,10 +1,10 @@
 /* Chat templates: a conversation as the text format that a model was trained on.
  *
- * A model stores its template as a Jinja program. It is not executed here: nearly all templates are one of about
- * thirty formats, so each format is a row of the table below, recognised by characteristic parts of the template's
- * text. A row defines how a turn of each role is written (\1 stands for its text), the start of the reply, where the
- * system text goes if it has no turn of its own, and the default system text. An unrecognised template is refused:
- * with a nearly right format the model answers badly and the user does not see why.
+ * A model stores its template as a Jinja program. Nearly all of them are one of about thirty formats, so each format
+ * is a row of the table below, recognised by characteristic parts of the template's text. A row defines how a turn of
+ * each role is written (\1 stands for its text), the start of the reply, where the system text goes if it has no turn
+ * of its own, and the default system text. Any other template is run (chat_program.c): with a nearly right format the
+ * model answers badly and the user does not see why.
  *
  * This file has the table and the recognition; chat_write.c writes a conversation by a row. */
 #include <jansson.h>
@@ -309,33 +309,46 @@ static json_t *template_in(json_t *config) {
   return t;
 }
 
-const char *rlx_chat_template_of(const rlx_file *f) {
+rlx_status text_chat_template_of(const rlx_file *f, char **text, size_t *n) {
   rlx_meta m;
-  json_t *config = NULL, *t = NULL;
-  text_span text = {0};
-  const char *name = NULL;
+  json_t *config = NULL, *t;
+  *text = NULL;
+  *n = 0;
+  if ((rlx_file_meta_find(f, "tokenizer.chat_template", &m) || rlx_file_meta_find(f, "chat_template.jinja", &m)) &&
+      m.kind == RLX_META_TEXT) {
+    *n = m.n;
+    return text_copy(m.text, m.n, text);
+  }
+  if (!rlx_file_meta_find(f, "tokenizer_config.json", &m) || m.kind != RLX_META_TEXT) return RLX_OK;
+  RLX_TRY(text_load_config((text_span){m.text, m.n}, &config));
+  t = template_in(config);
+  rlx_status s = RLX_OK;
+  if (json_is_string(t)) {
+    *n = json_string_length(t);
+    s = text_copy(json_string_value(t), *n, text);
+  }
+  json_decref(config);
+  return s;
+}
+
+const char *rlx_chat_template_of(const rlx_file *f) {
+  char *text;
+  size_t n;
   if (!f) {
     (void)RLX_FAIL(RLX_INVALID, "rlx_chat_template_of: file is NULL");
     return NULL;
   }
-  if ((rlx_file_meta_find(f, "tokenizer.chat_template", &m) || rlx_file_meta_find(f, "chat_template.jinja", &m)) &&
-      m.kind == RLX_META_TEXT) {
-    text = (text_span){m.text, m.n};
-  } else if (rlx_file_meta_find(f, "tokenizer_config.json", &m) && m.kind == RLX_META_TEXT) {
-    if (text_load_config((text_span){m.text, m.n}, &config)) return NULL;
-    t = template_in(config);
-    if (json_is_string(t)) text = (text_span){json_string_value(t), json_string_length(t)};
-  }
-  if (text.p) name = text_chat_recognise(text.p, text.n);
+  if (text_chat_template_of(f, &text, &n)) return NULL;
+  const char *name = text ? text_chat_recognise(text, n) : NULL;
   if (!name) {
     rlx_str known = {0};
     list_names(&known);
     (void)RLX_FAIL(
-      text.p ? RLX_UNSUPPORTED : RLX_NOT_FOUND, "the file %s; a template can be chosen by name (--template): %s",
-      text.p ? "has a chat template that is not supported" : "has no chat template", known.failed ? "" : known.v);
+      text ? RLX_UNSUPPORTED : RLX_NOT_FOUND, "the file %s; a template can be chosen by name (--template): %s",
+      text ? "has a chat template that is not supported by name" : "has no chat template", known.failed ? "" : known.v);
     rlx_str_deinit(&known);
   }
-  json_decref(config);
+  rlx_mem_free(text);
   return name;
 }
 

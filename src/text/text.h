@@ -250,6 +250,7 @@ struct rlx_tokenizer {
   char *word_prefix, *continuing_prefix;
   size_t max_characters;
   bool keep_leading_space, space_is_mark, clean_up;
+  struct grammar_vocab *grammar_vocab; /* made when the first grammar asks for it (grammar_vocab.c) */
 };
 
 /* State and buffers of one call of encode. */
@@ -359,6 +360,13 @@ void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n
 
 /* The name of the table row that matches a template; NULL: none. */
 const char *text_chat_recognise(const char *text, size_t bytes);
+
+/* A copy of the file's own template; NULL: it has none. */
+rlx_status text_chat_template_of(const rlx_file *f, char **text, size_t *n);
+/* rlx_chat_encode with a template that is run. */
+rlx_status text_chat_program_encode(const rlx_chat_template *t, const rlx_tokenizer *tok,
+                                    const rlx_chat_message *messages, size_t n, bool reply, unsigned flags,
+                                    int32_t **ids, size_t *n_ids);
 
 /* Appends the bytes of a token in running text to out. */
 void text_token_bytes(const rlx_tokenizer *t, uint32_t id, bool special, rlx_str *out);

@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "base/budget.h"
 #include "io/file.h"
+#include "text/grammar.h"
 #include "text/text.h"
 
 enum { MAX_TOKENS = 1 << 26 };
@@ -292,6 +293,7 @@ void rlx_tokenizer_destroy(rlx_tokenizer *t) {
   rlx_mem_free(t->around);
   rlx_mem_free(t->word_prefix);
   rlx_mem_free(t->continuing_prefix);
+  grammar_vocab_release(t->grammar_vocab);
   rlx_mem_free(t);
 }
 

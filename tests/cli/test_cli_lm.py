@@ -201,6 +201,22 @@ def a_conversation():
     fails("chat", "m.gguf", "-p", "hello", "--template", "none", *ON_CPU, says="none")
 
 
+@test
+def a_template_that_is_run():
+    """One that is ChatML and looks like none of the known ones, one that refuses, and one that cannot be run."""
+    program = ("{% for m in messages %}{{ '<|im_' ~ 'start|>' ~ m.role }}\n{{ m.content }}{{ '<|im' + '_end|>\n' }}{% endfor %}"
+               "{% if add_generation_prompt %}{{ ['<|im_', 'start|>assistant\n'] | join }}{% endif %}")
+    model()
+    wanted = rlx("chat", "m.gguf", "--template", "chatml", "-n", "8", "--seed", 3, "--system", "a", *ON_CPU, stdin=b"hello\nand you\n", expect=0).out
+    tiny_llama("run.gguf", more={"tokenizer.chat_template": program})
+    equal(rlx("chat", "run.gguf", "-n", "8", "--seed", 3, "--system", "a", *ON_CPU, stdin=b"hello\nand you\n", expect=0).out, wanted)
+    tiny_llama("strict.gguf", more={"tokenizer.chat_template": "{% if messages[0].role == 'system' %}{{ raise_exception('no system text') }}{% endif %}a"})
+    fails("chat", "strict.gguf", "--system", "a", "-p", "b", *ON_CPU, says=("line 1", "no system text"))
+    rlx("chat", "strict.gguf", "-p", "b", "-n", "2", *ON_CPU, expect=0)
+    tiny_llama("odd.gguf", more={"tokenizer.chat_template": "\n{% include 'x' %}"})
+    fails("chat", "odd.gguf", "-p", "b", *ON_CPU, says=("line 2", "'include' is not supported", "--template NAME"))
+
+
 CHAT = ("chat", "m.gguf", "--template", "chatml", *ON_CPU)
 
 

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Clients at once against a server of OpenAI's interface: tokens/s, time to the first token, gaps between tokens.
+
+    bench/serve_load.py BUILD MODEL.gguf [--clients 1,8,32] [--rounds 3] [-n 64] [--threads 2] [--peer http://127.0.0.1:8081]
+
+Starts `rlx serve` on a free port. Every request has the same system prompt (about 500 tokens) and a question of its own. Each
+number of clients is measured in turns: RLX, then the peer, if there is one (a llama-server with the same model, context and
+number of parallel texts, started by hand), so that the ratio is of one run.
+"""
+
+import argparse
+import concurrent.futures
+import http.client
+import json
+import pathlib
+import statistics
+import subprocess
+import time
+import urllib.parse
+
+SYSTEM = " ".join(f"Rule {i}: answer in plain words, keep it short, and say what you do not know." for i in range(28))
+TOPICS = ["gravity", "rivers", "bread", "bees", "glass", "wind", "ships", "paper", "salt", "bridges", "clocks", "maps"]
+
+
+def ask(address, number, tokens):
+    """(seconds to the first token, gaps, tokens) of one streamed answer."""
+    parts = urllib.parse.urlsplit(address)
+    c = http.client.HTTPConnection(parts.hostname, parts.port, timeout=3600)
+    body = {"messages": [{"role": "system", "content": SYSTEM},
+                         {"role": "user", "content": f"({number}) Tell me about {TOPICS[number % len(TOPICS)]}."}],
+            "max_tokens": tokens, "temperature": 0, "stream": True, "ignore_eos": True}
+    begin = time.perf_counter()
+    c.request("POST", "/v1/chat/completions", json.dumps(body), {"Content-Type": "application/json"})
+    r = c.getresponse()
+    if r.status != 200:
+        raise SystemExit(f"{address}: {r.status} {r.read()[:300]}")
+    times = []
+    for line in r:
+        if not line.startswith(b"data: {"):
+            continue
+        choices = json.loads(line[6:]).get("choices")
+        if choices and choices[0]["delta"].get("content"):
+            times.append(time.perf_counter())
+    c.close()
+    gaps = [b - a for a, b in zip(times, times[1:])]
+    return times[0] - begin, gaps, len(times)
+
+
+def measure(address, clients, rounds, tokens):
+    begin = time.perf_counter()
+    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+        answers = list(pool.map(lambda i: ask(address, i, tokens), range(clients * rounds)))
+    seconds = time.perf_counter() - begin
+    firsts = sorted(a[0] for a in answers)
+    gaps = sorted(g for a in answers for g in a[1])
+    pick = lambda v, p: v[min(len(v) - 1, int(p * len(v)))] * 1e3
+    return sum(a[2] for a in answers) / seconds, pick(firsts, .5), pick(firsts, .99), pick(gaps, .5), pick(gaps, .99)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("build", type=pathlib.Path)
+    p.add_argument("model")
+    p.add_argument("--clients", default="1,8,32")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("-n", "--tokens", type=int, default=64)
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--parallel", type=int, default=8)
+    p.add_argument("--device", default="cpu")
+    p.add_argument("--peer")
+    o = p.parse_args()
+    server = subprocess.Popen([o.build / "rlx", "serve", o.model, "--port", "0", "-q", "--device", o.device, "--threads",
+                               str(o.threads), "--parallel", str(o.parallel)], stdout=subprocess.PIPE, text=True)
+    try:
+        address = server.stdout.readline().strip()
+        print("| clients | server | pieces/s | first token p50 / p99, ms | gap p50 / p99, ms |\n|---|---|---|---|---|")
+        for clients in map(int, o.clients.split(",")):
+            rates = []
+            for name, at in [("rlx", address)] + ([("peer", o.peer)] if o.peer else []):
+                measure(at, clients, 1, 4)  # warm: programs, prefix
+                rate, *ms = measure(at, clients, o.rounds, o.tokens)
+                rates.append(rate)
+                print(f"| {clients} | {name} | {rate:.1f} | {ms[0]:.0f} / {ms[1]:.0f} | {ms[2]:.1f} / {ms[3]:.1f} |", flush=True)
+            if len(rates) == 2:
+                print(f"| {clients} | ratio | {rates[0] / rates[1]:.2f} | | |", flush=True)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+/* Speculation: the tokens are those without it, whatever is guessed, by whom, and however they are drawn. */
+#include <string.h>
+
+#include "faults.h"
+#include "rlx/lm.h"
+#include "test.h"
+
+static const char *const families[] = {"llama", "qwen2", "qwen3", "qwen3moe", "mixtral", "gemma2", "gemma3", "gpt2"};
+enum { N_FAMILIES = sizeof families / sizeof *families, MAX_TOKENS = 128, N_PROMPT = 24 };
+
+#define SHAKESPEARE RLX_TEST_DATA "/../../models/shakespeare/shakespeare.gguf"
+
+static rlx_status load(const char *family, const char *device, rlx_lm **out) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/lm/%s", RLX_TEST_DATA, family);
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .device = device, .cache_type = RLX_LM_CACHE_F32};
+  return rlx_lm_load(&d, out);
+}
+
+typedef struct drawn {
+  int32_t ids[MAX_TOKENS];
+  size_t n, stop_after; /* stop_after: tokens; 0: never */
+  rlx_lm_stats stats;
+} drawn;
+
+static bool keep(void *user, int32_t id) {
+  drawn *d = user;
+  if (d->n < MAX_TOKENS) d->ids[d->n++] = id;
+  return d->n != d->stop_after;
+}
+
+/* A prompt that repeats itself. */
+static void make_prompt(int32_t *ids) {
+  for (int i = 0; i < N_PROMPT; i++) ids[i] = 5 + i % 7;
+}
+
+static rlx_status draw(rlx_lm *lm, const rlx_lm_options *o, drawn *out) {
+  int32_t prompt[N_PROMPT];
+  make_prompt(prompt);
+  out->n = 0;
+  out->stats = (rlx_lm_stats){RLX_LM_STATS_INIT};
+  RLX_TRY(rlx_lm_truncate(lm, o->sequence, 0));
+  return rlx_lm_generate_ids(lm, prompt, N_PROMPT, o, keep, out, &out->stats);
+}
+
+/* Draws with these options, without and with speculation. */
+static rlx_status compare(rlx_lm *lm, rlx_lm_options o, rlx_lm *draft, uint32_t most, drawn *with) {
+  drawn without = {.stop_after = with->stop_after};
+  RLX_TRY(draw(lm, &o, &without));
+  o.lookup = draft ? 0 : most;
+  o.n_draft = draft ? most : 0;
+  o.draft = draft;
+  RLX_TRY(draw(lm, &o, with));
+  if (with->n != without.n || memcmp(with->ids, without.ids, with->n * sizeof *with->ids) != 0)
+    return RLX_FAIL(RLX_INVALID, "%zu tokens with speculation (%u of %u guesses right), %zu without, or others",
+                    with->n, (unsigned)with->stats.n_right, (unsigned)with->stats.n_guessed, without.n);
+  if (strcmp(with->stats.ended, without.stats.ended) != 0 || with->stats.n_tokens != without.stats.n_tokens)
+    return RLX_FAIL(RLX_INVALID, "ended by %s after %u, without by %s after %u", with->stats.ended,
+                    (unsigned)with->stats.n_tokens, without.stats.ended, (unsigned)without.stats.n_tokens);
+  if (with->stats.n_right > with->stats.n_guessed) return RLX_FAIL(RLX_INVALID, "more right than guessed");
+  return RLX_OK;
+}
+
+static const rlx_lm_options settings[] = {
+  {RLX_LM_OPTIONS_INIT},
+  {RLX_LM_OPTIONS_INIT, .temperature = 0.8, .seed = 3},
+  {RLX_LM_OPTIONS_INIT, .temperature = 0.7, .top_k = 3, .top_p = 0.9, .seed = 11},
+  {RLX_LM_OPTIONS_INIT, .repetition_penalty = 1.3},
+  {RLX_LM_OPTIONS_INIT, .temperature = 0.5, .repetition_penalty = 1.1, .penalty_tokens = 8, .seed = 5},
+  {RLX_LM_OPTIONS_INIT, .temperature = 0.9, .mirostat_tau = 3, .seed = 9},
+  {RLX_LM_OPTIONS_INIT, .presence_penalty = 0.5, .dry_multiplier = 0.8},
+};
+enum { N_SETTINGS = sizeof settings / sizeof *settings };
+
+static void compare_all(const char *family, const char *device, rlx_lm *draft) {
+  static const uint32_t most[] = {1, 3, 7, 31};
+  rlx_lm *lm;
+  uint32_t guessed = 0, right = 0;
+  rlx_status s = load(family, device, &lm);
+  if (s == RLX_NOT_FOUND) SKIP(rlx_message());
+  CHECK_OK(s);
+  for (size_t i = 0; i < N_SETTINGS; i++) {
+    for (size_t k = 0; k < sizeof most / sizeof *most; k++) {
+      drawn with = {0};
+      rlx_lm_options o = settings[i];
+      o.max_tokens = 40;
+      o.ignore_end = true;
+      s = compare(lm, o, draft, most[k], &with);
+      if (s) FAIL("%s, setting %zu, %u at once: %s", family, i, (unsigned)most[k], rlx_message());
+      guessed += with.stats.n_guessed;
+      right += with.stats.n_right;
+    }
+  }
+  rlx_lm_destroy(lm);
+  CHECK(guessed > 0 && right > 0); /* or nothing was tried */
+}
+
+TEST(looked_up_tokens_change_nothing) {
+  for (int i = 0; i < N_FAMILIES; i++) {
+    compare_all(families[i], "cpu", NULL);
+    if (test_has_failed()) return;
+  }
+}
+
+TEST(looked_up_tokens_change_nothing_on_the_emulated_gpu) {
+  if (TEST_IS_TSAN) SKIP("the thread sanitizer does not follow the emulated GPU's stacks");
+  compare_all("qwen3", "emu", NULL);
+}
+
+TEST(a_draft_model_changes_nothing) {
+  rlx_lm *draft;
+  CHECK_OK(load("llama", "cpu", &draft));
+  compare_all("llama", "cpu", draft); /* all is right: it is the same model */
+  rlx_lm_destroy(draft);
+}
+
+TEST(a_perfect_draft_is_always_right) {
+  rlx_lm *lm, *draft;
+  drawn with = {0};
+  CHECK_OK(load("llama", "cpu", &lm));
+  CHECK_OK(load("llama", "cpu", &draft));
+  CHECK_OK(compare(lm, (rlx_lm_options){RLX_LM_OPTIONS_INIT, .max_tokens = 40, .ignore_end = true}, draft, 3, &with));
+  CHECK_EQ_INT(with.stats.n_right, with.stats.n_guessed);
+  CHECK(with.stats.n_guessed > 0);
+  rlx_lm_destroy(draft);
+  rlx_lm_destroy(lm);
+}
+
+TEST(ends_in_the_middle_of_guesses) {
+  rlx_lm *lm;
+  CHECK_OK(load("llama", "cpu", &lm));
+  for (size_t stop = 1; stop <= 12; stop++) {
+    drawn with = {.stop_after = stop};
+    CHECK_OK(compare(lm, (rlx_lm_options){RLX_LM_OPTIONS_INIT, .ignore_end = true}, NULL, 7, &with));
+    CHECK_EQ_INT(with.n, stop);
+    with.stop_after = 0;
+    rlx_lm_options few = {RLX_LM_OPTIONS_INIT, .ignore_end = true, .max_tokens = (uint32_t)stop};
+    CHECK_OK(compare(lm, few, NULL, 31, &with));
+    /* the sequence goes on as if nothing had been guessed */
+    const uint32_t length = rlx_lm_length(lm, 0);
+    CHECK_EQ_INT(length, N_PROMPT + stop);
+  }
+  drawn with = {0};
+  CHECK_OK(compare(lm, (rlx_lm_options){RLX_LM_OPTIONS_INIT, .ignore_end = true}, NULL, 31, &with)); /* to the end */
+  CHECK_EQ_STR(with.stats.ended, "context");
+  rlx_lm_destroy(lm);
+}
+
+TEST(what_cannot_be) {
+  rlx_lm *lm, *other, *mamba;
+  drawn d = {0};
+  CHECK_OK(load("llama", "cpu", &lm));
+  CHECK_OK(rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = SHAKESPEARE, .device = "cpu"}, &other));
+  CHECK_OK(load("mamba", "cpu", &mamba));
+#define DRAW(on, ...) draw(on, &(rlx_lm_options){RLX_LM_OPTIONS_INIT, .max_tokens = 4, __VA_ARGS__}, &d)
+  CHECK_FAILS(DRAW(lm, .lookup = 32), RLX_INVALID, "at most 31");
+  CHECK_FAILS(DRAW(lm, .draft = lm), RLX_INVALID, "itself");
+  CHECK_FAILS(DRAW(lm, .n_draft = 3), RLX_INVALID, "without a draft model");
+  CHECK_FAILS(DRAW(lm, .draft = other, .lookup = 3), RLX_INVALID, "exclude");
+  CHECK_FAILS(DRAW(mamba, .lookup = 3), RLX_UNSUPPORTED, "mamba");
+  CHECK_FAILS(DRAW(lm, .draft = other), RLX_INVALID, "vocabulary");
+#undef DRAW
+  rlx_lm_destroy(mamba);
+  rlx_lm_destroy(other);
+  rlx_lm_destroy(lm);
+}
+
+static rlx_status with_lookup(void *lm) {
+  drawn d = {0};
+  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 12, .lookup = 7, .ignore_end = true, .temperature = 0.5};
+  return draw(lm, &o, &d);
+}
+
+TEST(where_memory_fails) {
+  rlx_lm *lm;
+  CHECK_OK(load("llama", "cpu", &lm));
+  CHECK_OK(with_lookup(lm)); /* makes the programs */
+  CHECK_OK(alloc_sweep(with_lookup, lm));
+  rlx_lm_destroy(lm);
+}
