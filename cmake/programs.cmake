@@ -52,7 +52,7 @@ if(TARGET rlx_cli AND system STREQUAL posix)
 endif()
 
 # Whether a file cannot be for this system. WebAssembly: it uses threads, processes, signals, libraries found at run time,
-# or devices that are not there. Windows: processes that fork, signals, the emulated GPU, fake drivers. tools/test reads
+# or devices that are not there. Windows: processes that fork, signals, the emulated GPU, fake drivers, the server. tools/windows.py reads
 # this list to say what was left out.
 function(uses_more_than_system source out)
   set(found)
@@ -60,7 +60,7 @@ function(uses_more_than_system source out)
   if(system STREQUAL wasm)
     set(more "<(pthread|sys/wait|sys/resource|sys/mman|dlfcn|signal|ucontext|sys/un)\\.h>|__int128|\"(emu/|vulkan/|cuda/|gpu/spirv|gpu_check|fake_device|cuda_fake|spirv_|device_checks|device_copies|device_faults)")
   elseif(system STREQUAL windows)
-    set(more "<(sys/(wait|resource|mman|un|prctl)|dlfcn|signal|ucontext)\\.h>|\"(emu/|vulkan/|cuda/|gpu_check|cuda_fake|device_checks|device_copies|device_faults)")
+    set(more "<(sys/(wait|resource|mman|un|prctl)|dlfcn|signal|ucontext)\\.h>|\"(emu/|vulkan/|cuda/|rlx/serve|gpu_check|cuda_fake|device_checks|device_copies|device_faults)")
   endif()
   if(more)
     file(STRINGS ${source} found LIMIT_COUNT 1 REGEX "${more}")

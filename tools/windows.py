@@ -187,7 +187,7 @@ def check(report, jobs, everything):
     check_consumer(report, wine)
     if everything:
         posix = [s.stem for s in test_sources() if posix_alone(s)]
-        skip(report, "windows: tests", f"POSIX by nature (fork, signals, the emulated GPU, fake drivers): {' '.join(posix)}")
+        skip(report, "windows: tests", f"POSIX by nature (fork, signals, the emulated GPU, fake drivers, the server): {' '.join(posix)}")
         if build(report, "mingw", jobs, directory="mingw-static", options=["-DRLX_TESTS=OFF"]):
             run_programs(report, "windows-static", [
                 ("conform", [wine, BUILD / "mingw-static/rlx.exe", "conform", "--device", "cpu", "--threads", "2"])], 1, ENV)
