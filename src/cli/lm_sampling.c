@@ -48,8 +48,9 @@ static int make_grammar(cli_sampling *o, const rlx_lm *lm) {
   enum { MAX_GRAMMAR = 1 << 20 };
   const bool is_text = o->regex || (o->json_schema && o->json_schema[strspn(o->json_schema, " \t\r\n")] == '{');
   const char *given = o->regex ? o->regex : o->json_schema ? o->json_schema : o->grammar_file;
-  const rlx_grammar_kind kind =
-    o->regex ? RLX_GRAMMAR_REGEX : o->json_schema ? RLX_GRAMMAR_JSON_SCHEMA : RLX_GRAMMAR_GBNF;
+  const rlx_grammar_kind kind = o->regex         ? RLX_GRAMMAR_REGEX
+                                : o->json_schema ? RLX_GRAMMAR_JSON_SCHEMA
+                                                 : RLX_GRAMMAR_GBNF;
   if (!given) return CLI_DONE;
   if ((o->regex != NULL) + (o->json_schema != NULL) + (o->grammar_file != NULL) > 1)
     return cli_fail("only one of --grammar, --json-schema and --regex at a time");

@@ -103,8 +103,8 @@ static inline bool test_has_failed(void) { return test_all.result == TEST_FAILED
 #else
 #define TEST_PRINTF printf
 #endif
-__attribute__((format(TEST_PRINTF, 4, 5))) static inline void test_report(test_result result, const char *file, int line,
-                                                                     const char *fmt, ...) {
+__attribute__((format(TEST_PRINTF, 4, 5))) static inline void test_report(test_result result, const char *file,
+                                                                          int line, const char *fmt, ...) {
   if (test_all.result != TEST_PASSED) return;
   test_all.result = result;
   printf("%s %s: %s:%d: ", result == TEST_FAILED ? "FAIL" : "SKIP", test_all.current->name, file, line);
