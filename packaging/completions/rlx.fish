@@ -238,6 +238,7 @@ complete -c rlx -n '__fish_seen_subcommand_from serve' -l host -x -d 'of this ma
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l port -x -d 'to listen on (default: 8080; 0: any that is free)'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l parallel -x -d 'texts that a model computes together (default: 8)'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l models-memory -x -d 'for all loaded models; those used least recently leave (default: no limit)'
+complete -c rlx -n '__fish_seen_subcommand_from serve' -l template -x -d 'the chat template (default: the models'\'' own; '\''rlx chat --templates'\'' lists them)'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l api-key -x -d 'requests must have it (others see it in the list of processes: prefer a file)'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l api-key-file -r -F -d 'the same, from the first line of a file'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l cors -x -d 'pages from there may read answers: https://example.org, or * for all'

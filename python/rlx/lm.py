@@ -432,7 +432,7 @@ class Lm(Handle):
         settings: max_tokens (0: until the model ends), temperature (0: the most likely token), top_k, top_p, min_p,
         seed, stop (a text or several), ignore_end, shift (drop the oldest half at the end of the context),
         repetition_penalty, penalty_tokens, parse_special, ahead, sequence, limits, lookup (tokens to guess from
-        what came before), draft (an Lm that guesses), n_draft
+        what came before), draft (an Lm that guesses), n_draft, grammar (a Grammar)
         """
         data = prompt.encode() if isinstance(prompt, str) else bytes(prompt)
         options, alive, kept = self._options(settings)

@@ -71,6 +71,19 @@ def test_stop_texts(lm):
     assert lm.generate("ROMEO:", max_tokens=60, stop=["no such text", stop]).text() == whole[:whole.index(stop)]
 
 
+def test_grammars(lm):
+    found = lm.generate("KING:", grammar=rlx.lm.Grammar(lm.tokenizer, regex="(yes|no)!")).text()
+    assert found in ("yes!", "no!")
+    schema = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 1, "maximum": 99}}, "required": ["age"]}
+    grammar = rlx.lm.Grammar(lm.tokenizer, json_schema=schema)
+    for seed in range(3):
+        assert 1 <= json.loads(lm.generate("KING:", grammar=grammar, temperature=1, seed=seed).text())["age"] <= 99
+    with pytest.raises(rlx.Error, match="left-recursive"):
+        rlx.lm.Grammar(lm.tokenizer, gbnf='root ::= root "x" | "y"')
+    with pytest.raises(TypeError):
+        rlx.lm.Grammar(lm.tokenizer, gbnf="x", regex="x")
+
+
 def test_leaving_the_loop_stops_it(lm):
     generation = endless(lm)
     for n, piece in enumerate(generation):

@@ -14,7 +14,7 @@ typedef struct request {
   cli_common common;
   cli_list words;
   cli_lm_options lm;
-  const char *host, *key, *key_file, *origin, *certificate, *certificate_key;
+  const char *host, *key, *key_file, *origin, *certificate, *certificate_key, *chat_template;
   int64_t port, parallel, max_requests, max_connections;
   uint64_t memory, max_body;
   double max_seconds, idle_seconds;
@@ -121,6 +121,7 @@ static int serve(request *r, const texts *t) {
                        .max_connections = (uint32_t)r->max_connections,
                        .max_seconds = r->max_seconds,
                        .idle_seconds = r->idle_seconds,
+                       .chat_template = r->chat_template,
                        .log = write_log,
                        .log_user = &r->common};
   cli_bar_begin(&bar, &r->common);
@@ -171,6 +172,8 @@ int cli_serve(const cli_command *self, int argc, char **argv) {
     {"--parallel", "N", "texts that a model computes together (default: 8)", CLI_NUMBER, &r.parallel, 1, 256},
     {"--models-memory", "BYTES", "for all loaded models; those used least recently leave (default: no limit)",
      CLI_BYTES, &r.memory, 0, 0},
+    {"--template", "NAME", "the chat template (default: the models' own; 'rlx chat --templates' lists them)", CLI_TEXT,
+     &r.chat_template, 0, 0},
     {"--api-key", "KEY", "requests must have it (others see it in the list of processes: prefer a file)", CLI_TEXT,
      &r.key, 0, 0},
     {"--api-key-file", "FILE", "the same, from the first line of a file", CLI_TEXT, &r.key_file, 0, 0},

@@ -160,7 +160,8 @@ static rlx_status draw_each(lm_drafts *d, lm_sequence *q, lm_program *p, uint32_
     *n_drawn = i + 1;
     if (drawn[i] < 0)
       return RLX_FAIL(RLX_INVALID, "the settings forbid every token after token %u", (unsigned)(q->done + i));
-    if (i + 1 < n && drawn[i] != d->guess[i]) break;
+    const bool is_end = d->lm->tokenizer && !d->options->ignore_end && rlx_tokenizer_is_end(d->lm->tokenizer, drawn[i]);
+    if (is_end || lm_sampler_is_over(sampler) || (i + 1 < n && drawn[i] != d->guess[i])) break;
   }
   return RLX_OK;
 }

@@ -209,7 +209,7 @@ static rlx_status draw_tokens(generation *r, id_fn fn, void *user) {
     RLX_TRY(lm_push(r->lm, o->sequence, &id, 1));
     if (!o->ignore_end && t && rlx_tokenizer_is_end(t, id)) st->ended = "end";
     else if (!fn(user, id)) st->ended = "stop";
-    else if (lm_sampler_is_over(r->sampler)) st->ended = "end";
+    else if (r->next == r->n_drawn && lm_sampler_is_over(r->sampler)) st->ended = "end"; /* after the whole span */
     else if (o->max_tokens && st->n_tokens == o->max_tokens) st->ended = "length";
     else if (o->cancel && o->cancel(user)) st->ended = "cancelled";
     st->seconds = 1e-9 * (double)(rlx_now_ns() - begin);

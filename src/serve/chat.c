@@ -213,15 +213,68 @@ static rlx_status copy_prompt(sv_job *j, int32_t *ids, size_t n) {
   return RLX_OK;
 }
 
+/* Whether a conversation has only what the templates that are built in know. */
+static bool is_plain(const sv_job *j) {
+  static const char *const roles[] = {"system", "user", "assistant"};
+  bool is_known = !j->tools && !j->variables;
+  for (size_t i = 0; i < json_array_size(j->messages) && is_known; i++) {
+    const json_t *m = json_array_get(j->messages, i);
+    const char *role = json_string_value(json_object_get(m, "role"));
+    is_known = false;
+    for (size_t k = 0; k < sizeof roles / sizeof *roles; k++) is_known |= role && strcmp(role, roles[k]) == 0;
+    is_known &= json_object_size(m) == 2;
+  }
+  return is_known;
+}
+
+/* What the file's own template reads. */
+static json_t *make_input(const sv_job *j) {
+  json_t *input = json_pack("{s:O, s:b}", "messages", j->messages, "add_generation_prompt", 1), *v;
+  const char *key;
+  bool is_whole = input && (!j->tools || json_object_set(input, "tools", j->tools) == 0);
+  if (is_whole && j->variables)
+    json_object_foreach(j->variables, key, v) is_whole &= json_object_set(input, key, v) == 0;
+  if (is_whole) return input;
+  json_decref(input);
+  return NULL;
+}
+
+static rlx_status encode_by_program(const sv_job *j, int32_t **ids, size_t *n) {
+  const sv_model *m = j->model;
+  json_t *input = make_input(j);
+  rlx_str text = {0};
+  if (input) sv_add_json(&text, input);
+  rlx_status s = input && !text.failed
+                   ? rlx_chat_template_encode(m->program, j->tokenizer, text.v, text.n, RLX_TOKENS_ADD_SPECIAL, ids, n)
+                   : RLX_FAIL(RLX_NO_MEMORY, "a conversation");
+  rlx_str_deinit(&text);
+  json_decref(input);
+  return s;
+}
+
+static rlx_status encode(const sv_job *j, int32_t **ids, size_t *n) {
+  const sv_model *m = j->model;
+  const bool can_be_plain = m->template_name && is_plain(j);
+  if (can_be_plain) return encode_messages(j, m->template_name, ids, n);
+  if (m->program) return encode_by_program(j, ids, n);
+  if (m->template_name)
+    return RLX_FAIL(RLX_UNSUPPORTED,
+                    "model '%s' takes plain messages alone, without tools: its own template cannot be "
+                    "run (%s)",
+                    m->name, m->no_program);
+  return RLX_FAIL(RLX_UNSUPPORTED, "model '%s' cannot chat: %s; /v1/completions continues a text", m->name,
+                  m->no_program);
+}
+
 rlx_status sv_encode_chat(sv_job *j, rlx_lm *lm) {
-  const char *name = rlx_chat_template_of(rlx_lm_file(lm));
+  const rlx_chat_template *program = j->model->program;
   int32_t *ids;
   size_t n;
-  if (!name)
-    return RLX_FAIL(RLX_UNSUPPORTED, "model '%s' cannot chat: %s; /v1/completions continues a text", j->model->name,
-                    rlx_message());
-  RLX_TRY(encode_messages(j, name, &ids, &n));
-  j->marks = sv_marks_of(name, j->tools != NULL);
+  (void)lm;
+  RLX_TRY(encode(j, &ids, &n));
+  j->marks = sv_marks_of(program ? rlx_chat_template_text(program) : NULL, j->tools != NULL);
+  if (j->must_call) j->marks.call = j->marks.call_end = NULL; /* the grammar allows the call alone, without marks */
+  j->marks.thinks &= !j->has_form;
   j->marks.begins_in_thought = j->marks.thinks && ends_in_thought(j->tokenizer, ids, n);
   return copy_prompt(j, ids, n);
 }

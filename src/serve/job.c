@@ -50,6 +50,7 @@ static void destroy(sv_job *j) {
   rlx_array_deinit(&j->runs);
   rlx_array_deinit(&j->stops);
   rlx_array_deinit(&j->biases);
+  rlx_str_deinit(&j->form);
   rlx_str_deinit(&j->fresh);
   rlx_str_deinit(&j->out);
   json_decref(j->messages);
@@ -269,6 +270,7 @@ rlx_status sv_job_begin(sv_job *j, rlx_lm *lm) {
   j->tokenizer = rlx_lm_tokenizer(lm);
   if (!j->tokenizer) return RLX_FAIL(RLX_UNSUPPORTED, "model '%s' has no tokenizer", j->model->name);
   RLX_TRY(settle_options(&j->options, lm));
+  RLX_TRY(sv_make_grammar(j, &j->options.grammar));
   RLX_TRY(j->encode(j, lm));
   for (size_t i = 0; i < j->runs.n; i++) j->runs.v[i].splitter.marks = j->marks;
   rlx_status s = submit_runs(j, lm);

@@ -68,6 +68,16 @@ static rlx_status make_room(sv_model *m, uint64_t bytes) {
   return status;
 }
 
+/* A model without a template answers everything but chats. */
+static void find_template(sv_model *m) {
+  const rlx_file *f = rlx_lm_file(m->lm);
+  const char *forced = m->server->desc.chat_template;
+  m->no_program[0] = '\0';
+  m->template_name = rlx_chat_template_of(f);
+  if (rlx_chat_template_load(f, &m->program)) snprintf(m->no_program, sizeof m->no_program, "%.250s", rlx_message());
+  if (forced) m->template_name = forced;
+}
+
 static rlx_status load(sv_model *m) {
   rlx_lm_desc d = describe(m);
   rlx_lm_info info = {RLX_LM_INFO_INIT};
@@ -82,6 +92,7 @@ static rlx_status load(sv_model *m) {
   if (!s) s = rlx_lm_load(&d, &m->lm);
   if (!s) s = rlx_lm_describe(m->lm, &info);
   if (s) return s;
+  find_template(m);
   rlx_mutex_lock(&m->server->lock);
   m->info = info;
   m->bytes = bytes_of(&info);
@@ -119,9 +130,18 @@ static rlx_status ensure_loaded(sv_model *m) {
   return s;
 }
 
-static void leave(sv_model *m) {
+/* Frees what came with the model. */
+static void unload(sv_model *m) {
+  sv_forget_forms(m);
+  rlx_chat_template_destroy(m->program);
   rlx_lm_destroy(m->lm);
+  m->program = NULL;
+  m->template_name = NULL;
   m->lm = NULL;
+}
+
+static void leave(sv_model *m) {
+  unload(m);
   sv_log(m->server, RLX_LOG_INFO, "%s leaves the memory", m->name);
   set_state(m, SV_AWAY);
 }
@@ -217,8 +237,7 @@ static void *serve(void *model) {
     sweep(m);
   }
   end_all(m);
-  rlx_lm_destroy(m->lm);
-  m->lm = NULL;
+  unload(m);
   return NULL;
 }
 

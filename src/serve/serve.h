@@ -115,11 +115,25 @@ const char *sv_system_error(void); /* of the thread's last call */
 
 /* ---- Models ---- */
 
+enum { SV_FORMS = 8 };
+typedef struct sv_form { /* a grammar that was asked for */
+  rlx_grammar_kind kind;
+  rlx_str text;
+  rlx_grammar *grammar; /* NULL: the place is free */
+  uint64_t used;
+} sv_form;
+
 typedef enum sv_state { SV_AWAY, SV_LOADING, SV_READY, SV_FAILED } sv_state;
 struct sv_model {
   struct rlx_server *server;
   const char *name, *path;
-  rlx_lm *lm; /* of its thread */
+  /* of its thread */
+  rlx_lm *lm;
+  rlx_chat_template *program; /* the file's template; NULL: it has none, or it cannot be run */
+  const char *template_name;  /* of one that is built in; NULL: it is none of those */
+  char no_program[256];       /* why there is no program */
+  sv_form forms[SV_FORMS];
+  uint64_t n_forms;
   rlx_os_thread thread;
   bool has_thread;
   /* under the lock */
@@ -233,6 +247,9 @@ struct sv_job {
   json_t *messages;          /* owned */
   json_t *tools, *variables; /* of the chat template; in `kept` */
   sv_marks marks;            /* set by `encode` */
+  bool has_form, must_call;  /* the answer has the form that `form` describes; it is a call */
+  rlx_grammar_kind form_kind;
+  rlx_str form;
   uint32_t n_choices;
   rlx_lm_options options;
   RLX_ARRAY(const char *) stops;
@@ -323,6 +340,9 @@ rlx_status sv_read_format(sv_job *j, const json_t *format, const char *name); /*
 rlx_status sv_take_tool_choice(sv_fields *f, sv_job *j);
 /* The answer is a call of this tool; NULL: of any. */
 rlx_status sv_choose_tool(sv_job *j, const char *name);
+/* By the model's thread: the job's grammar, which the model holds; NULL if the job has none. */
+rlx_status sv_make_grammar(sv_job *j, const rlx_grammar **out);
+void sv_forget_forms(sv_model *m);
 
 /* ---- Writing JSON: write.c ---- */
 

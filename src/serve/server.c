@@ -35,15 +35,25 @@ void sv_log(const struct rlx_server *s, rlx_log_level level, const char *fmt, ..
 
 static rlx_status copy_texts(struct rlx_server *s) {
   rlx_server_desc *d = &s->desc;
-  const char **texts[] = {&d->host, &d->device, &d->api_key, &d->origin, &d->tls_certificate, &d->tls_key};
+  const char **texts[] = {&d->host,          &d->device,          &d->api_key, &d->origin,
+                          &d->chat_template, &d->tls_certificate, &d->tls_key};
   if (!d->host) d->host = "127.0.0.1";
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     if (*texts[i] && !(*texts[i] = sv_copy_text(s, *texts[i]))) return RLX_FAIL(RLX_NO_MEMORY, "a text");
   return RLX_OK;
 }
 
+static bool is_template(const char *name) {
+  for (uint32_t i = 0; i < rlx_chat_template_count(); i++)
+    if (strcmp(rlx_chat_template_name(i), name) == 0) return true;
+  return false;
+}
+
 static rlx_status check_desc(const rlx_server_desc *d) {
   static const char call[] = "rlx_server_start";
+  if (d->chat_template && !is_template(d->chat_template))
+    return RLX_FAIL(RLX_INVALID, "chat template '%.60s': rlx_chat_template_name lists those that there are",
+                    d->chat_template);
   if (!d->n_models || !d->models) return RLX_FAIL(RLX_INVALID, "%s: expected at least one model", call);
   for (size_t i = 0; i < d->n_models; i++)
     if (!d->models[i].path) return RLX_FAIL(RLX_INVALID, "%s: model %zu has no path", call, i);

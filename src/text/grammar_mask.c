@@ -41,6 +41,7 @@ struct grammar_masks {
   uint32_t *at;   /* by depth in the trie: the config there */
   uint64_t *bits; /* scratch */
   uint16_t *turn; /* by depth in the trie: the turns until there */
+  bool *is_exit;  /* by depth: a turn is complete there */
   uint16_t *need; /* scratch, by token: the turns it takes */
   RLX_ARRAY(uint16_t) exit_turns;
   RLX_ARRAY(uint32_t) exits;
@@ -70,8 +71,8 @@ static void set_tokens(const grammar_vocab *v, uint64_t *bits, int32_t token) {
   for (; token >= 0; token = v->next_same[token]) bits[token / 64] |= (uint64_t)1 << token % 64;
 }
 
-/* From a config over the nodes first .. end - 1, which are one branch or all children of the root. exits (may be NULL)
- * gets the nodes where STACK_BOTTOM is reached and that have nodes below them. */
+/* From a config over the nodes first .. end - 1, which are one branch or all children of the root. With keep_exits,
+ * k->exits gets the nodes right below those where STACK_BOTTOM is reached: the walk comes by each of them. */
 static rlx_status walk(rlx_grammar *g, uint32_t first, uint32_t end, uint32_t config, uint64_t *bits, bool keep_exits) {
   grammar_machine *m = &g->machine;
   grammar_masks *k = g->masks;
@@ -85,6 +86,7 @@ static rlx_status walk(rlx_grammar *g, uint32_t first, uint32_t end, uint32_t co
     const grammar_trie_node *node = &nodes[i];
     const uint32_t from = at[node->depth - 1], class = class_of[node->byte];
     uint32_t next = m->rows.v[(size_t)from * width + class];
+    if (keep_exits && m->configs.v[from].exits && !rlx_array_push(&k->exits, i)) return no_memory();
     if (next == GRAMMAR_UNKNOWN) RLX_TRY(grammar_machine_compute(m, from, class, &next));
     if (!next) {
       i = node->after;
@@ -92,8 +94,6 @@ static rlx_status walk(rlx_grammar *g, uint32_t first, uint32_t end, uint32_t co
     }
     at[node->depth] = next;
     if (node->token >= 0) set_tokens(g->vocab, bits, node->token);
-    if (keep_exits && m->configs.v[next].exits && node->after > i + 1 && !rlx_array_push(&k->exits, i))
-      return no_memory();
     i++;
   }
   m->work += 1 + (end - first) / 16; /* a node is little work beside a closure */
@@ -165,27 +165,25 @@ static rlx_status keep_sorted(const rlx_grammar *g, lone_walk *w) {
   return RLX_OK;
 }
 
-/* Sorts the nodes below the exits by the class of their byte. */
+/* Sorts the exits by the class of their byte. */
 static rlx_status keep_exits(const rlx_grammar *g, lone_walk *w) {
   const grammar_trie_node *nodes = g->vocab->nodes;
   const grammar_program *p = &g->program;
   const grammar_masks *k = g->masks;
-  uint32_t n = 0, sum = 0;
+  const size_t n = k->exits.n;
+  uint32_t sum = 0;
   w->starts = rlx_mem_calloc((size_t)p->n_classes + 2, sizeof *w->starts);
   if (!w->starts) return no_memory();
-  for (size_t i = 0; i < k->exits.n; i++)
-    for (uint32_t c = k->exits.v[i] + 1; c < nodes[k->exits.v[i]].after; c = nodes[c].after, n++)
-      w->starts[p->class_of[nodes[c].byte] + 2]++;
+  for (size_t i = 0; i < n; i++) w->starts[p->class_of[nodes[k->exits.v[i]].byte] + 2]++;
   for (uint32_t i = 2; i < p->n_classes + 2; i++) sum = w->starts[i] += sum;
-  w->nodes = rlx_mem_calloc((size_t)n + 1, sizeof *w->nodes);
-  if (w->max == COUNTED) w->turns = rlx_mem_calloc((size_t)n + 1, sizeof *w->turns);
+  w->nodes = rlx_mem_calloc(n + 1, sizeof *w->nodes);
+  if (w->max == COUNTED) w->turns = rlx_mem_calloc(n + 1, sizeof *w->turns);
   if (!w->nodes || (w->max == COUNTED && !w->turns)) return no_memory();
-  for (size_t i = 0; i < k->exits.n; i++)
-    for (uint32_t c = k->exits.v[i] + 1; c < nodes[k->exits.v[i]].after; c = nodes[c].after) {
-      const uint32_t to = w->starts[p->class_of[nodes[c].byte] + 1]++;
-      w->nodes[to] = c;
-      if (w->turns) w->turns[to] = k->exit_turns.v[i];
-    }
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t to = w->starts[p->class_of[nodes[k->exits.v[i]].byte] + 1]++;
+    w->nodes[to] = k->exits.v[i];
+    if (w->turns) w->turns[to] = k->exit_turns.v[i];
+  }
   g->masks->walk_bytes += n * (sizeof *w->nodes + (w->turns ? sizeof *w->turns : 0)) + 512;
   g->masks->walk_bytes += (w->bits ? words_of(g->vocab) * 8 : 0) + (w->tokens ? w->n * sizeof *w->tokens : 0);
   return RLX_OK;
@@ -208,11 +206,14 @@ static rlx_status walk_turns(rlx_grammar *g, uint32_t start, uint32_t sub) {
   const grammar_program *p = &g->program;
   k->at[0] = sub;
   k->turn[0] = 0;
+  k->is_exit[0] = false;
   k->exits.n = k->exit_turns.n = 0;
   for (uint32_t i = 1; i < g->vocab->n_nodes;) {
     const grammar_trie_node *node = &nodes[i];
     const uint32_t d = node->depth;
     uint32_t next = p->dfas.next.v[(size_t)k->at[d - 1] * p->n_classes + p->class_of[node->byte]];
+    if (k->is_exit[d - 1] && (!rlx_array_push(&k->exits, i) || !rlx_array_push(&k->exit_turns, k->turn[d - 1])))
+      return no_memory();
     if (!next) {
       i = node->after;
       continue;
@@ -220,12 +221,10 @@ static rlx_status walk_turns(rlx_grammar *g, uint32_t start, uint32_t sub) {
     const bool is_whole = p->dfas.flags.v[next] & DFA_ACCEPTS;
     k->at[d] = is_whole ? start : next;
     k->turn[d] = (uint16_t)(k->turn[d - 1] + is_whole);
+    k->is_exit[d] = is_whole;
     for (int32_t t = node->token; t >= 0; t = g->vocab->next_same[t])
       k->need[t] = (uint16_t)(k->turn[d] + !is_whole); /* the last turn may be a part */
     if (node->token >= 0) set_tokens(g->vocab, k->bits, node->token);
-    if (is_whole && node->after > i + 1 &&
-        (!rlx_array_push(&k->exits, i) || !rlx_array_push(&k->exit_turns, k->turn[d])))
-      return no_memory();
     i++;
   }
   return RLX_OK;
@@ -386,7 +385,8 @@ rlx_status grammar_masks_create(rlx_grammar *g) {
   k->bits = rlx_mem_calloc(words_of(g->vocab) + 1, sizeof *k->bits);
   k->turn = rlx_mem_calloc((size_t)g->vocab->depth + 1, sizeof *k->turn);
   k->need = rlx_mem_calloc((size_t)g->vocab->n_tokens + 1, sizeof *k->need);
-  return k->at && k->bits && k->turn && k->need ? RLX_OK : no_memory();
+  k->is_exit = rlx_mem_calloc((size_t)g->vocab->depth + 1, sizeof *k->is_exit);
+  return k->is_exit && k->at && k->bits && k->turn && k->need ? RLX_OK : no_memory();
 }
 
 static void forget_masks(grammar_masks *k) {
@@ -411,6 +411,7 @@ void grammar_masks_destroy(grammar_masks *k) {
   rlx_mem_free(k->at);
   rlx_mem_free(k->bits);
   rlx_mem_free(k->turn);
+  rlx_mem_free(k->is_exit);
   rlx_mem_free(k->need);
   rlx_array_deinit(&k->exit_turns);
   rlx_mem_free(k);

@@ -355,8 +355,7 @@ rlx_status jinja_format(jinja_run *r, const jinja_value *format, const jinja_val
     RLX_TRY(d.kind == 's' ? format_text(r, &b, &d, &v[used]) : format_number(r, &b, &d, &v[used]));
     used++;
   }
-  bool may_be_unused = v->kind == JINJA_DICT || v->kind == JINJA_LIST || v->kind == JINJA_UNDEFINED;
-  if (used < n && (is_tuple || !may_be_unused))
-    return jinja_fail(r, RLX_INVALID, "a format of %zu values, got %zu", used, n);
+  bool may_be_unused = !is_tuple && (v->kind == JINJA_DICT || v->kind == JINJA_LIST || v->kind == JINJA_UNDEFINED);
+  if (used < n && !may_be_unused) return jinja_fail(r, RLX_INVALID, "a format of %zu values, got %zu", used, n);
   return jinja_built(r, &b, out);
 }

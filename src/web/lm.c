@@ -89,6 +89,15 @@ static rlx_status add_sampling(const web_lm *m, rlx_str *out) {
   return RLX_OK;
 }
 
+/* Its name, "own" if it is none of the known ones and can be run, or NULL. */
+static const char *template_of(const rlx_file *f) {
+  rlx_chat_template *t;
+  const char *name = rlx_chat_template_of(f);
+  if (name || rlx_chat_template_load(f, &t)) return name;
+  rlx_chat_template_destroy(t);
+  return "own";
+}
+
 static rlx_status describe(const web_lm *m, rlx_str *out) {
   rlx_lm_info i = {RLX_LM_INFO_INIT};
   rlx_device_info device = {RLX_DEVICE_INFO_INIT};
@@ -99,7 +108,7 @@ static rlx_status describe(const web_lm *m, rlx_str *out) {
   add_text(out, "family", i.family);
   add_text(out, "name", i.name);
   add_text(out, "weights", i.weights);
-  add_text(out, "chatTemplate", rlx_chat_template_of(rlx_lm_file(m->lm)));
+  add_text(out, "chatTemplate", template_of(rlx_lm_file(m->lm)));
   add_text(out, "tokenizer", t ? rlx_tokenizer_kind(t) : NULL);
   RLX_TRY(add_sampling(m, out));
   rlx_str_add(out, "\"layers\":%" PRIu32 ",\"width\":%" PRIu32 ",\"heads\":%" PRIu32 ",\"kvHeads\":%" PRIu32,

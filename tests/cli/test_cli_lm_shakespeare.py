@@ -109,6 +109,30 @@ def settings_of_the_host():
 
 
 @test
+def text_of_a_given_form():
+    """Patterns, schemas as files and as texts, GBNF; what is refused"""
+    def text(*options):
+        return rlx_json("generate", MODEL, "-p", "KING:\n", *options, *ON_CPU)
+    found = text("--regex", "[A-Z][a-z]{2,6}(, [a-z]{1,5}){2}\\.")
+    check(re.fullmatch(r"[A-Z][a-z]{2,6}(, [a-z]{1,5}){2}\.", found["text"]) and found["ended"] == "end", found)
+    schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 9}, "age": {"type": "integer", "minimum": 1, "maximum": 90}},
+              "required": ["name", "age"]}
+    with open("schema.json", "w") as f:
+        json.dump(schema, f)
+    one, two = (text("--json-schema", given, "--temperature", 1, "--seed", 3) for given in ("schema.json", json.dumps(schema)))
+    equal(one["text"], two["text"], "a schema in a file and as a text")
+    value = json.loads(one["text"])
+    check(list(value) == ["name", "age"] and len(value["name"]) <= 9 and 1 <= value["age"] <= 90, value)
+    with open("moves.gbnf", "w") as f:
+        f.write('root ::= move (" " move){2}\nmove ::= [a-h] [1-8]\n')
+    check(re.fullmatch("[a-h][1-8]( [a-h][1-8]){2}", text("--grammar", "moves.gbnf")["text"]), "GBNF")
+    fails("generate", MODEL, "-p", "x", "--regex", "a", "--grammar", "moves.gbnf", says="only one of")
+    fails("generate", MODEL, "-p", "x", "--json-schema", '{"not": {}}', says="#/not")
+    fails("generate", MODEL, "-p", "x", "--json-schema", "missing.json", says="missing.json")
+    fails("generate", MODEL, "-p", "x", "--regex", "(a", says="parenthesis")
+
+
+@test
 def vulkan_says_what_the_cpu_says():
     device = vulkan()
     piece()

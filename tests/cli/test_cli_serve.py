@@ -198,6 +198,100 @@ def a_common_beginning_is_computed_once():
         check(held >= second["prompt_tokens"] - 64 > 100, f"{held} of {second['prompt_tokens']} tokens were held")
 
 
+# ---- Forms of answers, tools
+
+PLACE = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 6}, "kind": {"enum": ["town", "river"]},
+                                          "size": {"type": "integer", "minimum": 0, "maximum": 99}},
+         "required": ["name", "kind", "size"], "additionalProperties": False}
+
+
+def conforms(place):
+    equal(sorted(place), ["kind", "name", "size"])
+    check(isinstance(place["name"], str) and len(place["name"]) <= 6 and place["kind"] in ("town", "river") and 0 <= place["size"] <= 99, place)
+
+
+@test
+def answers_follow_a_form():
+    with Server(SHAKESPEARE, tiny_chat(context=1024)) as s:
+        base = {"model": "tiny", "messages": HELLO, "temperature": 1, "max_tokens": 300}
+        schema = {"type": "json_schema", "json_schema": {"name": "place", "strict": True, "schema": PLACE}}
+        for seed in range(4):
+            answer = s.post(CHAT, {**base, "seed": seed, "response_format": schema}).json["choices"][0]
+            conforms(json.loads(answer["message"]["content"]))
+            equal(answer["finish_reason"], "stop")
+        streamed = s.post(CHAT, {**base, "seed": 1, "response_format": schema, "stream": True})
+        conforms(json.loads(joined(streamed, chat_delta)))
+        conforms(json.loads(s.post(RESPONSES, {"model": "tiny", "input": "a", "text": {"format": {"type": "json_schema", "name": "p", "schema": PLACE}}})
+                            .json["output"][0]["content"][0]["text"]))
+        conforms(json.loads(s.post(MESSAGES, {**base, "output_config": {"format": {"type": "json_schema", "schema": PLACE}}}).json["content"][0]["text"]))
+        text = s.post(TEXT, {"model": "shakespeare", "prompt": "A", "grammar": 'root ::= ("yes" | "no") "."', "temperature": 1}).json["choices"][0]["text"]
+        check(text in ("yes.", "no."), text)
+        text = s.post(TEXT, {"model": "shakespeare", "prompt": "A", "regex": "[0-9]{3}-[a-f]+", "max_tokens": 9, "stop": ["-"]}).json["choices"][0]["text"]
+        check(len(text) == 3 and text.isdigit(), text)
+        several = s.post(TEXT, {"model": "shakespeare", "prompt": ["A", "B"], "n": 3, "json_schema": PLACE, "temperature": 1, "max_tokens": 300}).json
+        for choice in several["choices"]:
+            conforms(json.loads(choice["text"]))
+        for form, says in (({"response_format": {"type": "json_schema"}}, "schema"), ({"json_schema": {"type": "sculpture"}}, "sculpture"),
+                           ({"json_schema": {"multipleOf": 3, "type": "integer"}}, "multipleOf"), ({"grammar": "root = x"}, "line 1"), ({"regex": "(a"}, "regex"),
+                           ({"regex": "a", "grammar": 'root ::= "a"'}, "another form"), ({"json_schema": 5}, "json_schema")):
+            s.refuses(TEXT, {"model": "shakespeare", "prompt": "A", **form}, 400, *([] if says == "regex" else [says]))
+
+
+TOOLS_TEMPLATE = ("{% for t in tools or [] %}[{{ t.function.name }}]{% endfor %}{% for m in messages %}<|im_start|>{{ m.role }}\n"
+                  "{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.name }} {{ c.function.arguments | tojson }}</tool_call>"
+                  "{% endfor %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+
+
+@test
+def tools():
+    """The template gets tools, calls and results; a call that must be is one, in each of the three interfaces."""
+    from gguf_file import tiny_llama
+    tiny_llama("tools.gguf", 1, {"tokenizer.chat_template": TOOLS_TEMPLATE, "llama.context_length": ("u32", 1024)})
+    parameters = {"type": "object", "properties": {"where": {"$ref": "#/$defs/place"}}, "required": ["where"], "additionalProperties": False,
+                  "$defs": {"place": PLACE}}
+    tool = {"type": "function", "function": {"name": "look", "description": "looks", "parameters": parameters}}
+    other = {"type": "function", "function": {"name": "wait", "parameters": {"type": "object", "properties": {}, "additionalProperties": False}}}
+    flat = {"type": "function", "name": "look", "parameters": parameters}
+    with Server("tools.gguf") as s:
+        base = {"messages": HELLO, "max_tokens": 400, "temperature": 1, "seed": 3}
+
+        def count(**more):
+            return s.post(CHAT, {**base, "max_tokens": 1, **more}).json["usage"]["prompt_tokens"]
+        check(count(tools=[tool]) > count(), "the template did not see the tools")
+        equal(count(tools=[tool], tool_choice="none"), count(), "tool_choice none")
+        call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"where": {}}'}}
+        turns = [*HELLO, {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": "fog"}]
+        check(count(messages=turns, tools=[tool]) > count(tools=[tool]) + 10, "calls and results are in the prompt")
+        for choice in ("required", {"type": "function", "function": {"name": "look"}}):
+            answer = s.post(CHAT, {**base, "tools": [tool] if choice == "required" else [other, tool], "tool_choice": choice}).json["choices"][0]
+            equal(answer["finish_reason"], "tool_calls")
+            found, = answer["message"]["tool_calls"]
+            equal((found["function"]["name"], answer["message"]["content"]), ("look", None))
+            conforms(json.loads(found["function"]["arguments"])["where"])
+        streamed = s.post(CHAT, {**base, "tools": [tool], "tool_choice": "required", "stream": True})
+        deltas = [c for _, d in streamed.events if d != "[DONE]" for c in d["choices"][0]["delta"].get("tool_calls", [])]
+        equal([d["function"]["name"] for d in deltas], ["look"])
+        conforms(json.loads(deltas[0]["function"]["arguments"])["where"])
+        block, = s.post(MESSAGES, {**base, "tools": [{"name": "look", "input_schema": parameters}], "tool_choice": {"type": "any"}}).json["content"]
+        equal((block["type"], block["name"]), ("tool_use", "look"))
+        conforms(block["input"]["where"])
+        events = s.post(MESSAGES, {**base, "tools": [{"name": "look", "input_schema": parameters}], "tool_choice": {"type": "tool", "name": "look"},
+                                   "stream": True}).events
+        conforms(json.loads("".join(d["delta"]["partial_json"] for n, d in events if n == "content_block_delta"))["where"])
+        equal([d["delta"]["stop_reason"] for n, d in events if n == "message_delta"], ["tool_use"])
+        item, = s.post(RESPONSES, {"input": "a", "tools": [flat], "tool_choice": "required", "temperature": 1, "seed": 3}).json["output"]
+        equal((item["type"], item["name"]), ("function_call", "look"))
+        conforms(json.loads(item["arguments"])["where"])
+        follow = [{"role": "user", "content": "a"}, item, {"type": "function_call_output", "call_id": item["call_id"], "output": "fog"}]
+        s.post(RESPONSES, {"input": follow, "tools": [flat], "max_output_tokens": 4})
+        s.refuses(CHAT, {**base, "tool_choice": "required"}, 400, "no tools")
+        s.refuses(CHAT, {**base, "tools": [other], "tool_choice": {"type": "function", "function": {"name": "look"}}}, 400, "'look'")
+    with Server(SHAKESPEARE, "--template", "chatml") as s:
+        s.post(CHAT, {"messages": HELLO, "max_tokens": 2})
+        s.refuses(CHAT, {"messages": HELLO, "tools": [tool]}, 400, "without tools")
+    fails("serve", SHAKESPEARE, "--template", "nonsense", says="nonsense")
+
+
 # ---- What is refused
 
 
@@ -518,6 +612,9 @@ def the_client_of_openai():
         equal((len(answer.choices[0].logprobs.content), answer.usage.completion_tokens), (12, 12))
         parts = client.chat.completions.create(**ask, stream=True, stream_options={"include_usage": True})
         equal("".join(p.choices[0].delta.content or "" for p in parts if p.choices), whole)
+        asked = client.chat.completions.create(**{**ask, "max_tokens": 300}, response_format={
+            "type": "json_schema", "json_schema": {"name": "place", "schema": PLACE, "strict": True}})
+        conforms(json.loads(asked.choices[0].message.content))
         response = client.responses.create(model="chat", input=HELLO, max_output_tokens=12, temperature=0)
         equal(response.output_text, whole)
         with client.responses.stream(model="chat", input=HELLO, max_output_tokens=12, temperature=0) as stream:

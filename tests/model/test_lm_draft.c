@@ -146,6 +146,35 @@ TEST(ends_in_the_middle_of_guesses) {
   rlx_lm_destroy(lm);
 }
 
+static void add_text(void *user, const char *text, size_t bytes) {
+  char *out = user;
+  strncat(out, text, bytes < 200 ? bytes : 200);
+}
+
+TEST(a_grammar_goes_with_guesses) {
+  static const char grammar[] = "root ::= ((\"abcabc\" | \"abcabd\") \" \"){3,6} \"!\"";
+  rlx_lm *lm;
+  rlx_grammar *g;
+  CHECK_OK(rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = SHAKESPEARE, .device = "cpu"}, &lm));
+  CHECK_OK(rlx_grammar_create(rlx_lm_tokenizer(lm), RLX_GRAMMAR_GBNF, grammar, strlen(grammar), &g));
+  uint32_t right = 0;
+  for (uint64_t seed = 0; seed < 12; seed++) {
+    char text[2][1000] = {"", ""};
+    rlx_lm_stats stats[2] = {{RLX_LM_STATS_INIT}, {RLX_LM_STATS_INIT}};
+    for (uint32_t k = 0; k < 2; k++) {
+      rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .grammar = g, .temperature = 1, .seed = seed, .lookup = k ? 7 : 0};
+      CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+      CHECK_OK(rlx_lm_generate(lm, "abcabc abcabd abcabc ", 21, &o, add_text, text[k], &stats[k]));
+      CHECK_EQ_STR(stats[k].ended, "end");
+    }
+    CHECK_EQ_STR(text[1], text[0]);
+    right += stats[1].n_right;
+  }
+  CHECK(right > 0);
+  rlx_grammar_destroy(g);
+  rlx_lm_destroy(lm);
+}
+
 TEST(what_cannot_be) {
   rlx_lm *lm, *other, *mamba;
   drawn d = {0};

@@ -135,6 +135,28 @@ TEST(greedy_text_is_what_trying_every_token_gives) {
   rlx_lm_destroy(lm);
 }
 
+TEST(guesses_follow_the_grammar) {
+  rlx_lm *lm;
+  rlx_grammar *g;
+  const int32_t prompt = 5;
+  CHECK_OK(load(1, &lm));
+  CHECK_OK(make(lm, RLX_GRAMMAR_GBNF, "root ::= (\"one \" | \"two \"){12} \"!\"", &g));
+  for (uint32_t seed = 0; seed < 4; seed++) {
+    heard plain = {0}, guessed = {0};
+    rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .grammar = g, .seed = seed, .temperature = seed ? 0.8 : 0};
+    rlx_lm_stats stats = {RLX_LM_STATS_INIT};
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_generate_ids(lm, &prompt, 1, &o, keep, &plain, NULL));
+    o.lookup = 8;
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_generate_ids(lm, &prompt, 1, &o, keep, &guessed, &stats));
+    CHECK(plain.n > 12 && are_equal(&plain, &guessed));
+    CHECK_EQ_STR(stats.ended, "end");
+  }
+  rlx_grammar_destroy(g);
+  rlx_lm_destroy(lm);
+}
+
 /* With every setting that draws. */
 TEST(drawn_texts_match) {
   rlx_lm *lm;

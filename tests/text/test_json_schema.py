@@ -4,13 +4,14 @@ are accepted, invalid ones are not, and what is not enforced is refused by name.
 
 The schemas are those of json_schemas.json, and the standard's own test suite as it comes with the sources of jsonschema.
 tools/lm_grammar.c does what is asked here, with the vocabulary of models/shakespeare, and with that of SmolLM2 if
-build/models has it.
+`tools/fetch_model smollm2` has been run.
 """
 
 import collections
 import importlib.metadata
 import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from lm_packages import TOOLS, packages  # noqa: E402
 
 OWN = json.loads((pathlib.Path(__file__).parent / "json_schemas.json").read_text(encoding="utf-8"))
 VOCABULARIES = [ROOT / "models/shakespeare/shakespeare.gguf"]
-VOCABULARIES += sorted((ROOT / "build/models").glob("**/smollm2*.gguf"))[:1] + sorted((ROOT / "build/models").glob("**/SmolLM2*.gguf"))[:1]
+VOCABULARIES += sorted((pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "rlx/models").glob("SmolLM2*.gguf"))[:1]
 SCHEMA = 1  # RLX_GRAMMAR_JSON_SCHEMA
 
 
@@ -186,6 +187,8 @@ def standard_suite():
     print("standard suite:", ", ".join(f"{n} {what}" for what, n in sorted(count.items())))
     for what in narrow:
         print("  narrower:", what)
+    check(sum(narrow.values()) < 0.05 * count["valid accepted"], f"{len(narrow)} valid instances are not accepted")
+    check(count["kept"] > 150 and count["walked"] > 120, str(count))
 
 
 if __name__ == "__main__":

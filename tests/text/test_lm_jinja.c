@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "faults.h"
 #include "rlx/lm.h"
 #include "test.h"
@@ -114,8 +115,8 @@ static const char *const uses[] = {
   "{{ (x ~ y) | indent }}{{ (x ~ '\n' ~ y) | indent(2, true) }}",
   "{{ [x, y] | tojson }}{{ {x: y} | tojson }}{{ {x: y} }}{{ [x] }}{{ (x,) }}",
   "{% set z %}{{ x }}{{ y }}{% endset %}{{ z }}{{ z | trim }}",
-  "{% macro f(a) %}{{ a }}{{ caller() if caller }}{% endmacro %}{{ f(x) }}{{ f(x ~ y) }}"
-  "{% call f(x) %}{{ y }}{% endcall %}",
+  "{% macro f(a) %}{{ a }}{% endmacro %}{{ f(x) }}{{ f(x ~ y) }}",
+  "{% macro f(a) %}{{ a }}{{ caller() }}{% endmacro %}{% call f(x) %}{{ y }}{% endcall %}",
   "{% filter trim %}{{ x }}{{ y }}{% endfilter %}",
   "{% set ns = namespace(s='') %}{% for m in messages %}{% set ns.s = ns.s + m.content %}{% endfor %}{{ ns.s }}",
   "{{ messages | map(attribute='content') | join }}",
@@ -457,6 +458,46 @@ TEST(a_files_own_template_and_tokens) {
   CHECK_FAILS(rlx_chat_template_load(f, &t), RLX_NOT_FOUND, "no chat template");
   rlx_file_close(f);
   unlink(path);
+}
+
+/* ---- Threads ---- */
+
+typedef struct shared {
+  const rlx_chat_template *t;
+  const rlx_tokenizer *tok;
+  bool is_right[32];
+} shared;
+
+static void run_one(void *user, size_t task, unsigned thread) {
+  shared *s = user;
+  char input[96], wanted[64], *text = NULL;
+  int32_t *ids = NULL;
+  size_t n = 0;
+  (void)thread;
+  snprintf(input, sizeof input, "{\"messages\":[{\"role\":\"user\",\"content\":\"<s>%zu\"}]}", task);
+  snprintf(wanted, sizeof wanted, "<|user|><s>%zu!", task);
+  s->is_right[task] = !rlx_chat_template_format(s->t, input, strlen(input), &text) && strcmp(text, wanted) == 0 &&
+                      !rlx_chat_template_encode(s->t, s->tok, input, strlen(input), 0, &ids, &n) && ids[0] == USER &&
+                      n == strlen(wanted) - 7;
+  rlx_free(text);
+  rlx_free(ids);
+}
+
+TEST(threads_share_a_template) {
+  static const char program[] = "{% macro f(x) %}{{ x ~ '!' }}{% endmacro %}{% for m in messages %}<|{{ m.role }}|>"
+                                "{{ f(m.content) }}{% endfor %}";
+  rlx_chat_template *t;
+  rlx_tokenizer *tok;
+  rlx_pool *pool;
+  CHECK_OK(rlx_chat_template_create(program, sizeof program - 1, &t));
+  CHECK_OK(make_tokenizer(false, &tok));
+  CHECK_OK(rlx_pool_create(TEST_THREADS(4), &pool));
+  shared s = {.t = t, .tok = tok};
+  rlx_pool_run(pool, 32, run_one, &s);
+  rlx_pool_destroy(pool);
+  rlx_tokenizer_destroy(tok);
+  rlx_chat_template_destroy(t);
+  for (size_t i = 0; i < 32; i++) CHECK(s.is_right[i]);
 }
 
 /* ---- Memory ---- */

@@ -107,6 +107,7 @@ export interface LmInfo {
   family: string;
   name: string;
   weights: string;
+  /** Its name; "own": none of the known ones, but it can be run. */
   chatTemplate: string | null;
   tokenizer: string | null;
   /** What the model's authors recommend; `chat` uses it. */
