@@ -132,6 +132,7 @@ def check_texts(report, wine):
             skip(report, f"{name}, {isa}", want.stderr.decode(errors="replace").strip()[:200])
         elif got.stdout == want.stdout and got.returncode == 0 and want.stdout:
             report.add(f"{name}, {isa}", passed=1)
+            say(f"ok    {name}, {isa}")
         else:
             report.add(f"{name}, {isa}", failed=1, why=f"expected {want.stdout!r}, got {got.stdout!r} {got.stderr!r}")
             say(f"FAIL  {name}, {isa}")
