@@ -36,7 +36,7 @@ test: ## everything that is checked before a change is accepted; last line: N pa
 
 web: ## rlx.js and the demo page: build WebAssembly, serve the page on this machine, print its address
 	@tools/setup web
-	@tools/wasm_needs >/dev/null
+	@tools/needs wasm >/dev/null
 	@for v in wasm wasm-relaxed wasm-threads wasm-relaxed-threads; do \
 	  echo "building $$v" && cmake --preset $$v >/dev/null && cmake --build build/$$v -j $(JOBS) --target rlx_web || exit 1; done
 	@node web/serve.mjs

@@ -5,7 +5,8 @@ include(CMakePackageConfigHelpers)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rlx)
 
 install(TARGETS rlx EXPORT rlxTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}) # a DLL
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rlx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "rlx.h" PATTERN "onnx.h" PATTERN "experimental.h")
 if(lm_libraries)
@@ -50,6 +51,9 @@ install(FILES ${PROJECT_BINARY_DIR}/rlxConfig.cmake ${PROJECT_BINARY_DIR}/rlxCon
 
 # A static library hands its own needs to whoever links it; a shared one keeps them to itself.
 set(own_libs "-lm -pthread")
+if(WIN32)
+  set(own_libs "-lm -lntdll")
+endif()
 if(CMAKE_DL_LIBS)
   string(APPEND own_libs " -l${CMAKE_DL_LIBS}")
 endif()

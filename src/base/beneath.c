@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/os.h"
+#include "base/os_file.h"
 
 /* The rest of `path` after `folder` and a slash; NULL if `path` does not begin with them. */
 static const char *after_folder(const char *path, const char *folder, size_t n) {
@@ -27,15 +26,15 @@ static bool is_blob(const char *file, const char *folder) {
 }
 
 static rlx_status check_location(int fd, const char *path, const char *real, const char *folder) {
-  struct stat opened, there;
+  rlx_os_stat opened, there;
   bool inside = after_folder(real, folder, strlen(folder));
   if (!inside && !is_blob(real, folder))
     return RLX_FAIL(
       RLX_INVALID,
       "'%s' is a link that leads out of the model's folder, to '%s'; copy the file there, or pass its own path", path,
       real);
-  if (fstat(fd, &opened) != 0 || lstat(real, &there) != 0 || opened.st_dev != there.st_dev ||
-      opened.st_ino != there.st_ino)
+  if (!rlx_os_stat_open(fd, &opened) || !rlx_os_stat_link(real, &there) || opened.device != there.device ||
+      opened.inode != there.inode)
     return RLX_FAIL(RLX_IO, "'%s' changed while it was opened", path);
   return RLX_OK;
 }

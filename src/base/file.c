@@ -9,101 +9,53 @@
  * Writing goes to a temporary file beside the target, which is flushed to disk and renamed over the target; rename is
  * atomic. Then the folder is flushed, so that the new name survives a power failure. A reader sees the old file or the
  * new one, and every failure removes the temporary. A target that is a symbolic link is replaced, not followed. */
-#if defined(__APPLE__)
-#define st_mtim st_mtimespec
-#endif
 #include "base/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/os.h"
+#include "base/os_file.h"
 #include "base/str.h"
 
 /* ---- Failures ----------------------------------------------------------------------------------------------- */
 
 static rlx_status fail_errno(const char *verb, const char *path, int error) {
   char words[128];
-  if (strerror_r(error, words, sizeof words) != 0) snprintf(words, sizeof words, "error %d", error);
+  rlx_os_error_text(error, words, sizeof words);
   rlx_status code = error == ENOENT || error == ENOTDIR ? RLX_NOT_FOUND : error == ENOMEM ? RLX_NO_MEMORY : RLX_IO;
   rlx_fail(code, "cannot %s '%s': %s", verb, path, words);
   return code;
 }
 
-static const char *kind_of(mode_t mode) {
-  if (S_ISDIR(mode)) return "a directory";
-  if (S_ISFIFO(mode)) return "a FIFO";
-  if (S_ISSOCK(mode)) return "a socket";
-  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
-  return "something else";
+static rlx_status require_regular(const rlx_os_stat *st, const char *path) {
+  static const char *const kinds[] = {[RLX_OS_FOLDER] = "a directory",
+                                      [RLX_OS_FIFO] = "a FIFO",
+                                      [RLX_OS_SOCKET] = "a socket",
+                                      [RLX_OS_DEVICE] = "a device"};
+  if (st->kind == RLX_OS_REGULAR) return RLX_OK;
+  const char *kind = (size_t)st->kind < sizeof kinds / sizeof *kinds ? kinds[st->kind] : NULL;
+  return RLX_FAIL(RLX_INVALID, "'%s': expected a regular file, got %s", path, kind ? kind : "something else");
 }
-
-static rlx_status require_regular(const struct stat *st, const char *path) {
-  if (S_ISREG(st->st_mode)) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "'%s': expected a regular file, got %s", path, kind_of(st->st_mode));
-}
-
-/* ---- System calls that a signal may interrupt ---------------------------------------------------------------- */
-
-static int open_again(const char *path, int flags, mode_t mode) {
-  int fd;
-  do fd = open(path, flags | O_CLOEXEC, mode);
-  while (fd < 0 && errno == EINTR);
-  return fd;
-}
-
-static ssize_t read_again(int fd, void *to, size_t bytes) {
-  ssize_t n;
-  do n = read(fd, to, bytes);
-  while (n < 0 && errno == EINTR);
-  return n;
-}
-
-/* Writes all bytes. Returns 0 or the errno value. */
-static int write_all(int fd, const unsigned char *data, size_t bytes) {
-  while (bytes > 0) {
-    ssize_t n = write(fd, data, bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n < 0 ? errno : EIO;
-    data += n;
-    bytes -= (size_t)n;
-  }
-  return 0;
-}
-
-static int sync_again(int fd) {
-  int failed;
-  do failed = fsync(fd);
-  while (failed && errno == EINTR);
-  return failed ? errno : 0;
-}
-
-/* close is not retried: after EINTR the descriptor is already closed, and its number may belong to another thread's
- * file. */
-static int close_once(int fd) { return close(fd) != 0 && errno != EINTR ? errno : 0; }
 
 /* ---- Reading ------------------------------------------------------------------------------------------------- */
 
 rlx_status rlx_fd_stamp(int fd, const char *path, rlx_stamp *out) {
-  struct stat st;
+  rlx_os_stat st;
   *out = (rlx_stamp){0};
-  if (fstat(fd, &st) != 0) return fail_errno("inspect", path, errno);
+  if (!rlx_os_stat_open(fd, &st)) return fail_errno("inspect", path, errno);
   RLX_TRY(require_regular(&st, path));
-  if (st.st_size < 0) return RLX_FAIL(RLX_UNSUPPORTED, "'%s': its size is negative", path);
-  *out = (rlx_stamp){.device = (uint64_t)st.st_dev,
-                     .inode = (uint64_t)st.st_ino,
-                     .bytes = (uint64_t)st.st_size,
-                     .seconds = (int64_t)st.st_mtim.tv_sec,
-                     .nanoseconds = (int64_t)st.st_mtim.tv_nsec};
+  if (st.bytes < 0) return RLX_FAIL(RLX_UNSUPPORTED, "'%s': its size is negative", path);
+  *out = (rlx_stamp){.device = st.device,
+                     .inode = st.inode,
+                     .bytes = (uint64_t)st.bytes,
+                     .seconds = st.seconds,
+                     .nanoseconds = st.nanoseconds};
   return RLX_OK;
 }
 
@@ -122,16 +74,16 @@ rlx_status rlx_fd_open(const char *path, int *fd, rlx_stamp *stamp) {
   *fd = -1;
   *stamp = (rlx_stamp){0};
   if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, got NULL");
-  int opened = open_again(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+  int opened = rlx_os_open(path);
   if (opened < 0) return fail_errno("open", path, errno);
   rlx_status s = rlx_fd_stamp(opened, path, stamp);
-  if (s) close_once(opened);
+  if (s) rlx_os_close(opened);
   else *fd = opened;
   return s;
 }
 
 void rlx_fd_close(int fd) {
-  if (fd >= 0) close_once(fd);
+  if (fd >= 0) rlx_os_close(fd);
 }
 
 rlx_status rlx_fd_read(int fd, const char *path, const rlx_stamp *stamp, uint64_t offset, void *data, size_t bytes) {
@@ -139,8 +91,7 @@ rlx_status rlx_fd_read(int fd, const char *path, const rlx_stamp *stamp, uint64_
   if ((uint64_t)bytes > INT64_MAX || offset > (uint64_t)INT64_MAX - bytes)
     return RLX_FAIL(RLX_INVALID, "'%s': offset %" PRIu64 " is beyond what a file can have", path, offset);
   while (bytes > 0) {
-    ssize_t n = pread(fd, to, bytes, (off_t)offset);
-    if (n < 0 && errno == EINTR) continue;
+    ptrdiff_t n = rlx_os_read_at(fd, to, bytes, offset);
     if (n < 0) return fail_errno("read", path, errno);
     if (n == 0)
       return RLX_FAIL(RLX_IO, "'%s' ends at byte %" PRIu64 ", %zu bytes too early: it was truncated while in use", path,
@@ -167,7 +118,7 @@ static rlx_status read_to_end(int fd, const char *path, const rlx_stamp *stamp, 
   if (!v) return RLX_FAIL(RLX_NO_MEMORY, "no memory for '%s'", path);
   rlx_status s = RLX_OK;
   while (s == RLX_OK) {
-    ssize_t got = read_again(fd, v + n, cap - n - 1);
+    ptrdiff_t got = rlx_os_read(fd, v + n, cap - n - 1);
     if (got < 0) s = fail_errno("read", path, errno);
     if (got <= 0) break;
     n += (size_t)got;
@@ -201,20 +152,20 @@ rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *by
   rlx_stamp stamp;
   RLX_TRY(rlx_fd_open(path, &fd, &stamp));
   rlx_status s = rlx_fd_read_all(fd, path, &stamp, limit, text, bytes);
-  close_once(fd);
+  rlx_os_close(fd);
   return s;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------- */
 
 /* Inspects the target: *mode is 0 if it does not exist, else the permissions of that regular file, which are kept. */
-static rlx_status inspect_target(const char *path, mode_t *mode) {
+static rlx_status inspect_target(const char *path, unsigned *mode) {
   *mode = 0;
   if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, got NULL");
-  struct stat st;
-  if (stat(path, &st) == 0) {
+  rlx_os_stat st;
+  if (rlx_os_stat_path(path, &st)) {
     RLX_TRY(require_regular(&st, path));
-    *mode = st.st_mode & 0777;
+    *mode = st.mode;
   } else if (errno != ENOENT) {
     return fail_errno("write", path, errno);
   }
@@ -225,14 +176,13 @@ static rlx_status inspect_target(const char *path, mode_t *mode) {
  * length. Not mkstemp, which ignores the umask and makes files that no other user can read. */
 static rlx_status open_temporary(const char *path, char **temporary, int *fd) {
   static atomic_uint counter;
-  const char *slash = strrchr(path, '/');
-  size_t folder_bytes = slash ? (size_t)(slash - path) + 1 : 0;
+  const size_t folder_bytes = rlx_os_folder_bytes(path);
   for (int attempt = 0; attempt < 100; attempt++) {
     rlx_str name = {0};
     rlx_str_add_bytes(&name, path, folder_bytes);
-    rlx_str_add(&name, ".rlx-%ld-%u.tmp", (long)getpid(), atomic_fetch_add(&counter, 1u));
+    rlx_str_add(&name, ".rlx-%lu-%u.tmp", rlx_os_process_id(), atomic_fetch_add(&counter, 1u));
     RLX_TRY_AT(rlx_str_take(&name, temporary), "writing '%s'", path);
-    *fd = open_again(*temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    *fd = rlx_os_open_new(*temporary);
     if (*fd >= 0) return RLX_OK;
     int error = errno;
     rlx_mem_free(*temporary);
@@ -260,21 +210,7 @@ rlx_status rlx_draft_begin(rlx_draft *d, const char *path) {
 }
 
 rlx_status rlx_draft_write(rlx_draft *d, const void *data, size_t bytes) {
-  int error = write_all(d->fd, data, bytes);
-  return error ? fail_errno("write", d->path, error) : RLX_OK;
-}
-
-/* Flushes the folder of `path` to disk. If the file system cannot do that (EINVAL), or the folder is writable but not
- * readable, the new file is in place all the same. Returns 0 or the errno value. */
-static int sync_folder(char *path) {
-  char *slash = strrchr(path, '/'), after = slash ? slash[1] : '\0';
-  if (slash) slash[1] = '\0';
-  int fd = open_again(slash ? path : ".", O_RDONLY | O_DIRECTORY, 0), error = fd < 0 ? errno : 0;
-  if (slash) slash[1] = after;
-  if (fd < 0) return error == EACCES ? 0 : error;
-  error = sync_again(fd);
-  close_once(fd);
-  return error == EINVAL || error == ENOTSUP ? 0 : error;
+  return rlx_os_write(d->fd, data, bytes) ? RLX_OK : fail_errno("write", d->path, errno);
 }
 
 static void forget_draft(rlx_draft *d) {
@@ -286,19 +222,18 @@ static void forget_draft(rlx_draft *d) {
 void rlx_draft_discard(rlx_draft *d) {
   if (d->temporary) {
     rlx_fd_close(d->fd);
-    unlink(d->temporary);
+    rlx_os_remove(d->temporary);
   }
   forget_draft(d);
 }
 
 rlx_status rlx_draft_commit(rlx_draft *d) {
-  int error = sync_again(d->fd);
-  int close_error = close_once(d->fd);
-  if (!error) error = close_error;
-  bool is_named = !error && rename(d->temporary, d->path) == 0;
+  int error = rlx_os_sync(d->fd) ? 0 : errno;
+  if (!rlx_os_close(d->fd) && !error) error = errno;
+  const bool is_named = !error && rlx_os_replace(d->temporary, d->path);
   if (!error && !is_named) error = errno;
-  if (!is_named) unlink(d->temporary);
-  if (is_named) error = sync_folder(d->path);
+  if (!is_named) rlx_os_remove(d->temporary);
+  if (is_named) error = rlx_os_sync_folder_of(d->path) ? 0 : errno;
   rlx_status s = error ? fail_errno(is_named ? "flush the folder of" : "write", d->path, error) : RLX_OK;
   forget_draft(d);
   return s;

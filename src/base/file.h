@@ -6,7 +6,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/status.h"
 
@@ -35,7 +34,7 @@ rlx_status rlx_fd_read_all(int fd, const char *path, const rlx_stamp *stamp, siz
 typedef struct rlx_draft {
   char *path, *temporary;
   int fd;
-  mode_t mode; /* permissions of the file it replaces; 0: there is none */
+  unsigned mode; /* permissions of the file it replaces; 0: there is none */
 } rlx_draft;
 rlx_status rlx_draft_begin(rlx_draft *d, const char *path);
 rlx_status rlx_draft_write(rlx_draft *d, const void *data, size_t bytes);

@@ -1,24 +1,11 @@
-/* dlopen and dlsym. */
-#define _GNU_SOURCE /* dladdr */
+/* What the system has for it (os.h), with types. */
 #include "base/library.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
-/* Keeps the shared object with this function loaded; no effect in the program itself. */
-static void stay_loaded(void) {
-  static const char inside;
-  Dl_info self;
-  if (!dladdr(&inside, &self) || !self.dli_fname) return;
-  void *handle = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-  if (handle) dlclose(handle);
-}
+#include "base/os.h"
 
-void *rlx_library_open(const char *name) {
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (library) stay_loaded();
-  return library;
-}
+void *rlx_library_open(const char *name) { return rlx_os_library_open(name); }
 
 void *rlx_library_open_first(const char *const *names, size_t n) {
   void *library = NULL;
@@ -26,9 +13,9 @@ void *rlx_library_open_first(const char *const *names, size_t n) {
   return library;
 }
 
-/* memcpy, because ISO C has no cast for what dlsym returns. */
+/* memcpy, because ISO C has no cast from an object's pointer to a function's. */
 bool rlx_library_find(void *library, const char *name, void *function) {
-  void *p = dlsym(library, name);
+  void *p = rlx_os_library_find(library, name);
   memcpy(function, &p, sizeof p);
   return p != NULL;
 }

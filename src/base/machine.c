@@ -1,4 +1,5 @@
-/* Free memory, from Linux's /proc and cgroup files. On other systems it is unknown, and nothing is limited.
+/* Free memory: what the system reports by a call, else from Linux's /proc and cgroup files. Elsewhere it is unknown, and
+ * nothing is limited.
  *
  * A control group limits all its processes together, and groups nest: what counts is the least memory left in any group
  * from the process's own up to the root. A group counts file pages that the kernel can drop as used; here they count as
@@ -107,4 +108,7 @@ uint64_t rlx_machine_free_bytes_at(const char *root) {
   return bytes == UINT64_MAX ? 0 : bytes ? bytes : 1; /* 1 where nothing is left, because 0 means unknown */
 }
 
-uint64_t rlx_machine_free_bytes(void) { return rlx_machine_free_bytes_at(""); }
+uint64_t rlx_machine_free_bytes(void) {
+  const uint64_t bytes = rlx_os_free_bytes();
+  return bytes == UINT64_MAX ? rlx_machine_free_bytes_at("") : bytes;
+}

@@ -6,12 +6,8 @@
  * them while other threads allocate. malloc aligns to 16 bytes on every 64-bit platform. */
 #include "base/mem.h"
 
-#if defined(__linux__) || defined(__wasi__)
-#include <malloc.h>
-#endif
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -38,23 +34,15 @@ static bool may_allocate(size_t bytes, size_t had) {
   return !alloc_hook || alloc_hook(alloc_hook_user, bytes);
 }
 
-/* The real size of a block, from the allocator: so charges and refunds balance without a header per block. */
-static size_t heap_bytes(void *p) {
-#if defined(__linux__) || defined(__wasi__)
-  return malloc_usable_size(p);
-#else
-  (void)p;
-  return 0; /* unknown here: single requests are checked, not their sum */
-#endif
-}
-
 static void *count_block(void *p, size_t bytes) {
   atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
   rlx_budget_charge(bytes);
   return p;
 }
 
-static void *count_heap(void *p) { return p ? count_block(p, heap_bytes(p)) : NULL; }
+/* Charged with its real size, so charges and refunds balance without a header per block. Where that is unknown (0),
+ * single requests are checked, not their sum. */
+static void *count_heap(void *p) { return p ? count_block(p, rlx_os_heap_bytes(p)) : NULL; }
 
 static void *alloc_from(rlx_mem_source *s, size_t bytes, size_t align) {
   void *p = rlx_mem_source_alloc(s, bytes, align);
@@ -64,14 +52,14 @@ static void *alloc_from(rlx_mem_source *s, size_t bytes, size_t align) {
 void *rlx_mem_alloc(size_t bytes) {
   if (!may_allocate(bytes, 0)) return NULL;
   rlx_mem_source *s = rlx_mem_source_now();
-  return s ? alloc_from(s, bytes, ALIGN) : count_heap(malloc(bytes ? bytes : 1));
+  return s ? alloc_from(s, bytes, ALIGN) : count_heap(rlx_os_heap_alloc(bytes ? bytes : 1, false));
 }
 
 void *rlx_mem_calloc(size_t count, size_t size) {
   size_t bytes;
   if (!rlx_mul_size(count, size, &bytes) || !may_allocate(bytes, 0)) return NULL;
   rlx_mem_source *s = rlx_mem_source_now();
-  if (!s) return count_heap(calloc(bytes ? bytes : 1, 1));
+  if (!s) return count_heap(rlx_os_heap_alloc(bytes ? bytes : 1, true));
   void *p = alloc_from(s, bytes, ALIGN);
   return p ? memset(p, 0, bytes) : NULL;
 }
@@ -92,13 +80,13 @@ void *rlx_mem_realloc(void *p, size_t count, size_t size) {
   if (!p) return rlx_mem_alloc(bytes);
   rlx_mem_piece old;
   if (rlx_mem_source_has(p, &old)) return realloc_from(p, &old, bytes);
-  size_t before = heap_bytes(p);
+  size_t before = rlx_os_heap_bytes(p);
   if (!may_allocate(bytes, before)) return NULL;
   /* Never 0: realloc(p, 0) may free the block and return NULL, which here means that the old block stays valid. */
-  void *grown = realloc(p, bytes ? bytes : 1);
+  void *grown = rlx_os_heap_realloc(p, bytes ? bytes : 1);
   if (grown) {
     rlx_budget_refund(before);
-    rlx_budget_charge(heap_bytes(grown));
+    rlx_budget_charge(rlx_os_heap_bytes(grown));
   }
   return grown;
 }
@@ -107,13 +95,12 @@ void *rlx_mem_realloc(void *p, size_t count, size_t size) {
  * hint; without support nothing changes. */
 void *rlx_mem_alloc_aligned(size_t bytes, size_t align) {
   if (!may_allocate(bytes, 0)) return NULL;
-  void *p = NULL;
   if (align < sizeof(void *)) align = sizeof(void *);
   rlx_mem_source *s = rlx_mem_source_now();
   if (s) return alloc_from(s, bytes, align < ALIGN ? ALIGN : align);
   if (bytes >= 2 * RLX_OS_LARGE_PAGE && align < RLX_OS_LARGE_PAGE) align = RLX_OS_LARGE_PAGE;
-  if (posix_memalign(&p, align, bytes ? bytes : 1) != 0) return NULL;
-  if (align >= RLX_OS_LARGE_PAGE) rlx_os_use_large_pages(p, bytes);
+  void *p = rlx_os_heap_alloc_aligned(bytes ? bytes : 1, align);
+  if (p && align >= RLX_OS_LARGE_PAGE) rlx_os_use_large_pages(p, bytes);
   return count_heap(p);
 }
 
@@ -128,6 +115,6 @@ void rlx_mem_free(void *p) {
     rlx_mem_source_free(p);
     return;
   }
-  rlx_budget_refund(heap_bytes(p));
-  free(p);
+  rlx_budget_refund(rlx_os_heap_bytes(p));
+  rlx_os_heap_free(p);
 }

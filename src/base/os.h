@@ -1,8 +1,9 @@
-/* What the system must provide beyond the C library: mutexes, conditions, threads, fork, signals, cores, some files.
+/* What the system must provide beyond the C library: mutexes, conditions, threads, fork, signals, cores, the heap,
+ * libraries that are found at run time. Files are in os_file.h.
  *
- * os_posix.c has it for POSIX systems, os_wasm.c for WebAssembly, where threads are workers that JavaScript started
- * beforehand, or absent; the build takes one of them. No other file of the library includes a header of threads or
- * signals. */
+ * os_posix.c has it for POSIX systems, os_windows.c for Windows, os_wasm.c for WebAssembly, where threads are workers
+ * that JavaScript started beforehand, or absent; os_unix.c has what POSIX and WebAssembly share. No other file of the
+ * library includes a header of the system (tools/check_layers). */
 #ifndef RLX_BASE_OS_H
 #define RLX_BASE_OS_H
 
@@ -24,6 +25,23 @@ typedef struct rlx_once {
   int32_t state; /* 0: not begun, 1: somebody runs it, 2: done */
 } rlx_once;
 typedef int32_t rlx_os_thread; /* index of a worker */
+#define RLX_MUTEX_INIT \
+  { 0 }
+#define RLX_ONCE_INIT \
+  { 0 }
+#elif defined(_WIN32)
+typedef struct rlx_mutex {
+  void *lock; /* an SRWLOCK */
+  bool is_recursive;
+  uint32_t holder, depth; /* of a recursive one: its thread, and how often that has it beyond the first time */
+} rlx_mutex;
+typedef struct rlx_cond {
+  void *variable; /* a CONDITION_VARIABLE */
+} rlx_cond;
+typedef struct rlx_once {
+  void *once; /* an INIT_ONCE */
+} rlx_once;
+typedef void *rlx_os_thread; /* its handle */
 #define RLX_MUTEX_INIT \
   { 0 }
 #define RLX_ONCE_INIT \
@@ -69,8 +87,16 @@ uint32_t rlx_os_cores(void);       /* of the machine; at least 1 */
 uint32_t rlx_os_own_cores(void);   /* that this process may use; at least 1 */
 void rlx_os_sleep(uint64_t nanoseconds);
 uint64_t rlx_os_clock(void); /* nanoseconds, monotonic */
+int64_t rlx_os_time(void);   /* seconds since 1970 */
 
 /* ---- memory ---- */
+
+/* The heap, with alignments of any power of two. All its blocks are freed by rlx_os_heap_free. */
+void *rlx_os_heap_alloc(size_t bytes, bool is_zeroed);
+void *rlx_os_heap_alloc_aligned(size_t bytes, size_t align); /* a power of two, at least that of a pointer */
+void *rlx_os_heap_realloc(void *p, size_t bytes);            /* a block of rlx_os_heap_alloc */
+void rlx_os_heap_free(void *p);
+size_t rlx_os_heap_bytes(void *p); /* what the block really takes; 0: unknown */
 
 #define RLX_OS_LARGE_PAGE ((size_t)1 << (sizeof(void *) == 8 ? 21 : 30)) /* of a 64-bit machine; elsewhere never */
 void rlx_os_use_large_pages(void *p, size_t bytes);                      /* a hint */
@@ -89,14 +115,30 @@ bool rlx_os_signals_hold(rlx_os_signals *before);
 void rlx_os_signals_release(const rlx_os_signals *before);
 uint64_t rlx_os_address_space(void);      /* bytes that this process may address; UINT64_MAX: no limit */
 uint64_t rlx_os_address_space_used(void); /* of those; UINT64_MAX: unknown */
+uint64_t rlx_os_memory_bytes(void);       /* of the machine; 0: unknown */
+/* What could be allocated now, where one call reports it. UINT64_MAX: none does (machine.c reads Linux's files); 0:
+ * unknown. */
+uint64_t rlx_os_free_bytes(void);
+unsigned long rlx_os_process_id(void);
 
-/* ---- files ---- */
+/* ---- libraries that are found at run time: base/library.h ---- */
 
-/* The path without links, "." and ".."; free with free. NULL: errno has the reason. */
-char *rlx_os_real_path(const char *path);
-/* Opens a new file; the six X at the end of `path` become its name. -1: errno has the reason. Only its owner may read
- * it, where the system knows owners. */
-int rlx_os_open_temporary(char *path);
-bool rlx_os_set_mode(int fd, unsigned mode); /* permissions; false: errno has the reason */
+void *rlx_os_library_open(const char *name);
+void *rlx_os_library_find(void *library, const char *name); /* a function */
+
+/* ---- texts ---- */
+
+/* The locale of this thread becomes C for numbers, until the end; other threads keep theirs. */
+typedef struct rlx_os_locale {
+  void *was;
+  int mode;
+  char name[64];
+} rlx_os_locale;
+void rlx_os_locale_begin(rlx_os_locale *l);
+void rlx_os_locale_end(rlx_os_locale *l);
+/* The system's words for an errno value. */
+void rlx_os_error_text(int error, char *out, size_t bytes);
+/* Whether a pattern with *, ? and [sets] fits the whole text. */
+bool rlx_os_fits(const char *pattern, const char *text);
 
 #endif

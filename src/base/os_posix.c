@@ -1,12 +1,14 @@
-/* Threads, conditions, fork and signals by POSIX. Waiting for a condition uses the system's real-time clock, which is
+/* Threads, conditions, fork, signals and libraries by POSIX. Waiting for a condition uses the system's real-time clock, which is
  * what a condition made without attributes understands. */
 #if defined(__linux__)
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity, dladdr */
 #endif
 #define _DEFAULT_SOURCE   /* madvise */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "base/os.h"
+#include "base/os_file.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -144,6 +146,42 @@ uint64_t rlx_os_address_space(void) {
 }
 
 uint64_t rlx_os_address_space_used(void) { return UINT64_MAX; } /* machine.c reads what the kernel reports */
+
+uint64_t rlx_os_free_bytes(void) {
+#if defined(_SC_AVPHYS_PAGES)
+  return UINT64_MAX;
+#else
+  return 0;
+#endif
+}
+
+uint64_t rlx_os_memory_bytes(void) {
+#if defined(_SC_PHYS_PAGES)
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+#else
+  return 0;
+#endif
+}
+
+/* ---- libraries ---- */
+
+/* Keeps the shared object with this function loaded; no effect in the program itself. */
+static void stay_loaded(void) {
+  static const char inside;
+  Dl_info self;
+  if (!dladdr(&inside, &self) || !self.dli_fname) return;
+  void *handle = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  if (handle) dlclose(handle);
+}
+
+void *rlx_os_library_open(const char *name) {
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (library) stay_loaded();
+  return library;
+}
+
+void *rlx_os_library_find(void *library, const char *name) { return dlsym(library, name); }
 
 /* ---- files ---- */
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/library.h"
+#include "base/os_file.h"
 
 enum { PAGE_BYTES = 65536 };
 
@@ -252,6 +252,12 @@ void rlx_os_signals_release(const rlx_os_signals *before) { (void)before; }
 uint64_t rlx_os_address_space(void) { return (uint64_t)(sizeof(void *) == 4 ? 65536 : 262144) * PAGE_BYTES; }
 uint64_t rlx_os_address_space_used(void) { return (uint64_t)__builtin_wasm_memory_size(0) * PAGE_BYTES; }
 
+/* The address space is all there is. */
+uint64_t rlx_os_memory_bytes(void) { return (uint64_t)1 << 32; }
+uint64_t rlx_os_free_bytes(void) {
+  return rlx_os_memory_bytes() - (uint64_t)__builtin_wasm_memory_size(0) * PAGE_BYTES;
+}
+
 /* ---- files ---- */
 
 /* Whether the first n bytes of the path name a link. */
@@ -313,18 +319,12 @@ bool rlx_os_set_mode(int fd, unsigned mode) { /* WASI has no permissions */
 
 /* ---- libraries that are found at run time: there are none ---- */
 
-void *rlx_library_open(const char *name) {
+void *rlx_os_library_open(const char *name) {
   (void)name;
   return NULL;
 }
 
-void *rlx_library_open_first(const char *const *names, size_t n) {
-  (void)names, (void)n;
-  return NULL;
-}
-
-bool rlx_library_find(void *library, const char *name, void *function) {
+void *rlx_os_library_find(void *library, const char *name) {
   (void)library, (void)name;
-  memset(function, 0, sizeof(void *));
-  return false;
+  return NULL;
 }

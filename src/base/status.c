@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "base/os.h"
 
 enum { MESSAGE_BYTES = RLX_MESSAGE_BYTES, CAUSE_BYTES = MESSAGE_BYTES / 4 * 3 };
 
@@ -59,9 +59,10 @@ static size_t cut_between_characters(const char *text, size_t n) {
 }
 
 size_t rlx_format_fixed(char *out, size_t cap, const char *fmt, va_list args) {
-  const locale_t before = rlx_c_locale_begin();
+  rlx_os_locale before;
+  rlx_os_locale_begin(&before);
   int wanted = vsnprintf(out, cap, fmt, args);
-  rlx_c_locale_end(before);
+  rlx_os_locale_end(&before);
   size_t n = wanted < 0 ? 0 : (size_t)wanted;
   if (n >= cap) n = cut_between_characters(out, cap - 1);
   out[n] = '\0';

@@ -11,7 +11,9 @@
 
 #include "rlx/rlx.h"
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) && !defined(__clang__) /* gcc's printf is the system's old one there */
+#define RLX_PRINTF(fmt_at, args_at) __attribute__((format(gnu_printf, fmt_at, args_at)))
+#elif defined(__GNUC__)
 #define RLX_PRINTF(fmt_at, args_at) __attribute__((format(printf, fmt_at, args_at)))
 #else
 #define RLX_PRINTF(fmt_at, args_at)

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/c_locale.h"
 #include "base/os.h"
 
 /* Room for n more bytes and the terminator. */
@@ -34,7 +33,8 @@ void rlx_str_add_char(rlx_str *s, char c) { rlx_str_add_bytes(s, &c, 1); }
 /* Formats into the free capacity; grows and formats again only if that was too small. */
 void rlx_str_add(rlx_str *s, const char *fmt, ...) {
   if (!make_room(s, 0)) return;
-  const locale_t before = rlx_c_locale_begin();
+  rlx_os_locale before;
+  rlx_os_locale_begin(&before);
   va_list args;
   for (int attempt = 0; attempt < 2; attempt++) {
     size_t room = s->cap - s->n;
@@ -49,7 +49,7 @@ void rlx_str_add(rlx_str *s, const char *fmt, ...) {
     if (n < 0) s->failed = true; /* over INT_MAX bytes, or a wide character that has no encoding */
     if (n < 0 || !make_room(s, (size_t)n)) break;
   }
-  rlx_c_locale_end(before);
+  rlx_os_locale_end(&before);
 }
 
 /* Bytes of the UTF-8 character at p (NUL-terminated text), or 0 if it is invalid: a stray or missing continuation byte,
@@ -115,12 +115,13 @@ static void add_shortest(rlx_str *s, double x, bool as_float) {
   char number[40];
   int sure = as_float ? 6 : 15, max = as_float ? 9 : 17;
   bool subnormal = as_float ? fpclassify((float)x) == FP_SUBNORMAL : fpclassify(x) == FP_SUBNORMAL;
-  const locale_t before = rlx_c_locale_begin();
+  rlx_os_locale before;
+  rlx_os_locale_begin(&before);
   for (int digits = subnormal ? 1 : sure; digits <= max; digits++) {
     snprintf(number, sizeof number, "%.*g", digits, x);
     if (reads_back(number, x, as_float)) break;
   }
-  rlx_c_locale_end(before);
+  rlx_os_locale_end(&before);
   rlx_str_add_bytes(s, number, strlen(number));
 }
 
@@ -183,9 +184,10 @@ bool rlx_text_to_double(const char *text, size_t n, double *out) {
   memcpy(number, text, n);
   number[n] = 0;
   char *end;
-  const locale_t before = rlx_c_locale_begin();
+  rlx_os_locale before;
+  rlx_os_locale_begin(&before);
   double x = strtod(number, &end);
-  rlx_c_locale_end(before);
+  rlx_os_locale_end(&before);
   if (!digits || *end || end == number) return false;
   *out = x;
   return true;

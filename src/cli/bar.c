@@ -3,14 +3,13 @@
  *   convert [============                ]  41 %  12 s */
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
 enum { WIDTH = 40 };
 
 void cli_bar_begin(cli_bar *b, const cli_common *common) {
-  *b = (cli_bar){.is_shown = !common->quiet && isatty(STDERR_FILENO) == 1, .begun = cli_seconds()};
+  *b = (cli_bar){.is_shown = !common->quiet && cli_is_terminal(2), .begun = cli_seconds()};
 }
 
 void cli_bar_draw(void *bar, const char *stage, uint64_t done, uint64_t total) {

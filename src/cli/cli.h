@@ -75,7 +75,9 @@ bool cli_to_real(const char *text, double min, double max, double *out);
 
 /* ---- Messages and printing: print.c ---- */
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) && !defined(__clang__) /* gcc's printf is the system's old one there */
+#define CLI_PRINTF(fmt_at) __attribute__((format(gnu_printf, fmt_at, fmt_at + 1)))
+#elif defined(__GNUC__)
 #define CLI_PRINTF(fmt_at) __attribute__((format(printf, fmt_at, fmt_at + 1)))
 #else
 #define CLI_PRINTF(fmt_at)
@@ -107,7 +109,10 @@ void cli_json_files_end(void);
 void cli_json_finish(int code); /* called by main: writes the document of a failure if no document was begun */
 void cli_json_real(double v, int digits); /* a number, or a string if it is non-finite */
 
-/* ---- "did you mean": suggest.c ---- */
+/* ---- Names: suggest.c ---- */
+
+/* Whether a pattern fits the whole text; * and ? stand for anything. */
+bool cli_fits(const char *pattern, const char *text);
 
 typedef struct cli_guess {
   const char *word; /* the unknown word */
@@ -395,9 +400,40 @@ int cli_onnx_run(const cli_onnx_task *t);
 int cli_onnx_info(const cli_common *common, const char *path, bool weights);
 rlx_status cli_onnx_check(const char *path, rlx_found_fn found, void *user, uint32_t *n_weights, uint64_t *bytes);
 
-/* ---- The process: main.c ---- */
+/* ---- The system: process_*.c, one set of them for each system ----
+ *
+ * Paths and words are UTF-8. On failure errno has the reason. */
 
-double cli_seconds(void); /* a monotonic clock */
+double cli_seconds(void);     /* a monotonic clock */
+uint64_t cli_noise(void);     /* differs between processes and times */
+bool cli_is_terminal(int fd); /* 0, 1 or 2 */
+
+typedef struct cli_stat {
+  bool is_regular, is_folder;
+  uint64_t device, inode; /* the file's identity */
+} cli_stat;
+bool cli_look(const char *path, cli_stat *out); /* false: it is not there, or cannot be looked at */
+bool cli_may_write(const char *folder);         /* whether files can be created in it */
+bool cli_make_folder(const char *path);         /* EEXIST: something of this name is there */
+void cli_remove_folder(const char *path);       /* if it is empty */
+/* The names in a folder but those that begin with a point, in some order. Free each, and the list. NULL with *n 0: it
+ * cannot be listed. */
+char **cli_list_folder(const char *path, size_t *n);
+/* For reading, which never waits for a writer, or for writing what exists. They return -1 on failure, and repeat what a
+ * signal interrupts. */
+int cli_open(const char *path, bool to_write);
+bool cli_open_is_regular(int fd);
+ptrdiff_t cli_read(int fd, void *to, size_t bytes);
+ptrdiff_t cli_write(int fd, const void *data, size_t bytes);
+bool cli_close(int fd);
+bool cli_is_separator(char c); /* of the parts of a path */
+/* The character in a file's name: '_' for one that cannot be in it. */
+char cli_in_name(char c);
+
+/* ---- The process: the same files ---- */
+
+/* For main, at the start: the words of the command line, and standard streams that carry bytes as they are. */
+void cli_begin(int *argc, char ***argv);
 
 /* Ends the process with a failure after so many seconds, but not while files are written. */
 void cli_set_time_limit(double seconds, bool json);

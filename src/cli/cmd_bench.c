@@ -3,7 +3,6 @@
  * All settings are measured interleaved, run by run, so load on the machine affects all of them equally. A sample is
  * one run, or as many as fill two milliseconds. Values stay on the device: rlx_executable_run is timed without
  * transfers. An ONNX model is timed as rlx_onnx_run, including transfers. */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +185,7 @@ static int bench_ops(request *r, const char *pattern) {
   int code = CLI_DONE;
   size_t found = 0;
   for (size_t i = 0; i < cli_bench_ops_count && code != CLI_USAGE && !ferror(stdout); i++) {
-    if (pattern && fnmatch(pattern, cli_bench_ops[i].name, 0) != 0) continue;
+    if (pattern && !cli_fits(pattern, cli_bench_ops[i].name)) continue;
     found++;
     int one = bench_op(r, &cli_bench_ops[i]);
     if (one) code = one;

@@ -1,7 +1,6 @@
 /* rlx conform: runs every conformance case on one device against the reference. Use it to test a new GPU. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "rlx/experimental.h"
@@ -118,7 +117,7 @@ static int conform(const request *r) {
   rlx_session *session;
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &session)) return CLI_FAILED;
-  tally t = {.common = common, .is_terminal = !common->json && !common->quiet && isatty(2) == 1};
+  tally t = {.common = common, .is_terminal = !common->json && !common->quiet && cli_is_terminal(2)};
   rlx_status s = rlx_session_device(session, &info);
   bool is_described = !s;
   if (!s && common->json) {

@@ -3,13 +3,10 @@
  * A case is a folder with model.onnx and test_data_set_0, _1, .. next to it, which hold input_0.pb, .., output_0.pb,
  * ..: the layout of ONNX's own operator tests. Other folders are searched for cases. A model that RLX refuses is
  * skipped, with the reason. */
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "rlx/onnx.h"
@@ -138,8 +135,8 @@ static bool same_output(request *r, const char *name, const rlx_tensor *got, con
 /* ---- One case ---- */
 
 static bool exists(const char *path) {
-  struct stat st;
-  return stat(path, &st) == 0;
+  cli_stat st;
+  return cli_look(path, &st);
 }
 
 /* Reads input_0.pb, input_1.pb, .. of a data set. */
@@ -249,12 +246,6 @@ static verdict run_case(request *r, const char *folder) {
 
 /* ---- Folders ---- */
 
-static bool fits(const char *pattern, const char *text) {
-  if (!*pattern) return !*text;
-  if (*pattern == '*') return fits(pattern + 1, text) || (*text && fits(pattern, text + 1));
-  return *text && (*pattern == '?' || *pattern == *text) && fits(pattern + 1, text + 1);
-}
-
 static void report(request *r, const char *folder, const char *name, verdict v) {
   if (r->common.json) {
     printf("%s{\"case\":", r->n[0] + r->n[1] + r->n[2] > 1 ? "," : "");
@@ -289,37 +280,31 @@ static int walk_entries(request *r, const char *folder, char **names, size_t n, 
   int code = CLI_DONE;
   for (size_t i = 0; i < n; i++) {
     char path[MAX_PATH];
-    struct stat st;
+    cli_stat st;
     int k = snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-    if (k > 0 && (size_t)k < sizeof path && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-        walk(r, path, depth + 1, found))
+    if (k > 0 && (size_t)k < sizeof path && cli_look(path, &st) && st.is_folder && walk(r, path, depth + 1, found))
       code = CLI_FAILED;
   }
   return code;
 }
 
 static int walk_folder(request *r, const char *folder, int depth, size_t *found) {
-  DIR *d = opendir(folder);
-  if (!d) return cli_fail("%s: cannot be opened as a folder", folder);
-  char **names = NULL;
-  size_t n = 0, cap = 0;
-  int code = CLI_DONE;
-  for (struct dirent *e; (e = readdir(d));) {
-    if (e->d_name[0] == '.') continue;
-    if (n == cap) {
-      char **more = realloc(names, (cap = cap ? 2 * cap : 64) * sizeof *names);
-      if (!more) break;
-      names = more;
-    }
-    if (!(names[n] = strdup(e->d_name))) break;
-    n++;
-  }
-  closedir(d);
+  size_t n;
+  char **names = cli_list_folder(folder, &n);
+  if (!names) return cli_fail("%s: cannot be opened as a folder", folder);
   if (n) qsort(names, n, sizeof *names, by_name);
-  code = walk_entries(r, folder, names, n, depth, found);
+  int code = walk_entries(r, folder, names, n, depth, found);
   for (size_t i = 0; i < n; i++) free(names[i]);
   free(names);
   return code;
+}
+
+/* The last part of the path; all of it where that is empty. */
+static const char *name_of(const char *path) {
+  const char *last = path;
+  for (const char *p = path; *p; p++)
+    if (cli_is_separator(*p)) last = p[1] ? p + 1 : path;
+  return last;
 }
 
 static int walk(request *r, const char *folder, int depth, size_t *found) {
@@ -327,9 +312,9 @@ static int walk(request *r, const char *folder, int depth, size_t *found) {
   int n = snprintf(path, sizeof path, "%s/model.onnx", folder);
   if (n < 0 || (size_t)n >= sizeof path) return cli_fail("%s: the path is too long", folder);
   if (!exists(path)) return depth < MAX_DEPTH ? walk_folder(r, folder, depth, found) : CLI_DONE;
-  const char *slash = strrchr(folder, '/'), *name = slash && slash[1] ? slash + 1 : folder;
+  const char *name = name_of(folder);
   ++*found;
-  if (r->only && !fits(r->only, name)) return CLI_DONE;
+  if (r->only && !cli_fits(r->only, name)) return CLI_DONE;
   r->why[0] = r->ops[0] = '\0';
   r->is_random = false;
   verdict v = run_case(r, folder);

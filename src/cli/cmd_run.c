@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/cli.h"
 #include "rlx/experimental.h"
@@ -51,7 +50,7 @@ static void dump_value(void *user, rlx_node node, const rlx_tensor *value) {
 
 static int dump_all(const cli_task *t, const cli_model *m, cli_engine *e) {
   dump d = {.folder = request_of(t)->dump, .graph = rlx_executable_graph(e->executable)};
-  if (mkdir(d.folder, 0777) != 0 && errno != EEXIST) return cli_fail("--dump %s: %s", d.folder, strerror(errno));
+  if (!cli_make_folder(d.folder) && errno != EEXIST) return cli_fail("--dump %s: %s", d.folder, strerror(errno));
   rlx_status s = rlx_executable_observe(e->executable, dump_value, &d);
   if (!s) s = rlx_executable_run(e->executable);
   return s ? cli_check(s, m->path, NULL) : d.code;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/edit.h"
 
@@ -181,7 +180,7 @@ static int answer_lines(chat_request *r, rlx_lm *lm, conversation *c) {
 static int chat(chat_request *r, rlx_lm *lm, conversation *c) {
   if (r->system && !chat_add(c, "system", r->system, strlen(r->system))) return cli_fail("out of memory");
   if (r->prompt) return chat_answer(r, lm, c, r->prompt, strlen(r->prompt));
-  return isatty(STDIN_FILENO) ? talk(r, lm, c) : answer_lines(r, lm, c);
+  return cli_is_terminal(0) ? talk(r, lm, c) : answer_lines(r, lm, c);
 }
 
 static int list_templates(bool json) {

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/lm_cli.h"
 
@@ -113,7 +112,7 @@ bool cli_read_line(char **line, size_t *room, size_t *bytes, int *code) {
 }
 
 void cli_lm_show(const char *text, size_t bytes) {
-  if (isatty(STDOUT_FILENO)) cli_put_plain_bytes(stdout, text, bytes, true);
+  if (cli_is_terminal(1)) cli_put_plain_bytes(stdout, text, bytes, true);
   else fwrite(text, 1, bytes, stdout);
   fflush(stdout);
 }

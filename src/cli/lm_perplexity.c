@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cli/lm_cli.h"
 
@@ -51,7 +50,7 @@ static rlx_status score_window(rlx_lm *lm, const int32_t *ids, size_t from, size
   return status;
 }
 
-static bool shows_progress(const request *r) { return !r->common.quiet && isatty(STDERR_FILENO) == 1; }
+static bool shows_progress(const request *r) { return !r->common.quiet && cli_is_terminal(2); }
 
 static void show_progress(const request *r, const score *s, size_t n) {
   if (shows_progress(r))

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cli/lm_cli.h"
 
@@ -27,9 +25,7 @@ cli_option cli_setting_option(const char *name, const char *setting, const char 
 }
 
 static int64_t fresh_seed(void) {
-  struct timespec now = {0};
-  clock_gettime(CLOCK_REALTIME, &now);
-  uint64_t v = (uint64_t)now.tv_sec * 1000000007u + (uint64_t)now.tv_nsec * 31u + (uint64_t)getpid() * 2654435761u;
+  uint64_t v = cli_noise();
   v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9u;
   v = (v ^ (v >> 27)) * 0x94d049bb133111ebu;
   return (int64_t)((v ^ (v >> 31)) & 0x7fffffff);
@@ -52,8 +48,9 @@ static int make_grammar(cli_sampling *o, const rlx_lm *lm) {
   enum { MAX_GRAMMAR = 1 << 20 };
   const bool is_text = o->regex || (o->json_schema && o->json_schema[strspn(o->json_schema, " \t\r\n")] == '{');
   const char *given = o->regex ? o->regex : o->json_schema ? o->json_schema : o->grammar_file;
-  const rlx_grammar_kind kind =
-    o->regex ? RLX_GRAMMAR_REGEX : o->json_schema ? RLX_GRAMMAR_JSON_SCHEMA : RLX_GRAMMAR_GBNF;
+  const rlx_grammar_kind kind = o->regex         ? RLX_GRAMMAR_REGEX
+                                : o->json_schema ? RLX_GRAMMAR_JSON_SCHEMA
+                                                 : RLX_GRAMMAR_GBNF;
   if (!given) return CLI_DONE;
   if ((o->regex != NULL) + (o->json_schema != NULL) + (o->grammar_file != NULL) > 1)
     return cli_fail("only one of --grammar, --json-schema and --regex at a time");

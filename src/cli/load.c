@@ -1,16 +1,13 @@
 /* Loads a graph from a file or from standard input, and binds its symbolic sizes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "rlx/experimental.h"
 
-enum { LIMIT_BYTES = 1 << 30, FIRST_BYTES = 1 << 16 };
+enum { LIMIT_BYTES = 1 << 30, FIRST_BYTES = 1 << 16, STANDARD_INPUT = 0 };
 
 /* ---- Files --------------------------------------------------------------------------------------------------- */
 
@@ -25,8 +22,7 @@ static int read_all(int fd, size_t max, char **text, size_t *bytes) {
       if (!grown) return ENOMEM;
       *text = grown;
     }
-    ssize_t got = read(fd, *text + *bytes, cap - 1 - *bytes);
-    if (got < 0 && errno == EINTR) continue;
+    ptrdiff_t got = cli_read(fd, *text + *bytes, cap - 1 - *bytes);
     if (got <= 0) return got ? errno : 0;
     *bytes += (size_t)got;
     if (*bytes > max) return EFBIG;
@@ -36,7 +32,7 @@ static int read_all(int fd, size_t max, char **text, size_t *bytes) {
 static int load_input(rlx_graph **out) {
   char *text = NULL;
   size_t bytes = 0;
-  int error = read_all(STDIN_FILENO, LIMIT_BYTES, &text, &bytes), code = CLI_DONE;
+  int error = read_all(STANDARD_INPUT, LIMIT_BYTES, &text, &bytes), code = CLI_DONE;
   if (error) code = cli_fail("cannot read standard input: %s", strerror(error));
   else code = cli_check(rlx_graph_parse(text, bytes, out), "standard input", NULL);
   free(text);
@@ -45,16 +41,15 @@ static int load_input(rlx_graph **out) {
 
 int cli_read_bytes(const char *path, size_t max, char **text, size_t *bytes) {
   bool is_input = strcmp(path, "-") == 0;
-  struct stat st;
   *text = NULL;
   *bytes = 0;
-  int fd = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), error = fd < 0 ? errno : 0;
-  if (!error && !is_input && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-    close(fd);
+  int fd = is_input ? STANDARD_INPUT : cli_open(path, false), error = fd < 0 ? errno : 0;
+  if (!error && !is_input && !cli_open_is_regular(fd)) {
+    cli_close(fd);
     return cli_fail("%s: expected a regular file", path);
   }
   if (!error) error = read_all(fd, max, text, bytes);
-  if (!is_input && fd >= 0) close(fd);
+  if (!is_input && fd >= 0) cli_close(fd);
   if (!error) {
     (*text)[*bytes] = '\0';
     return CLI_DONE;
@@ -76,21 +71,21 @@ int cli_read_file(const char *path, char **text) {
 
 /* Writes directly into a pipe or a device. */
 static int write_special(const char *path, const char *text, size_t bytes) {
-  int fd = open(path, O_WRONLY | O_CLOEXEC), error = fd < 0 ? errno : 0;
+  int fd = cli_open(path, true), error = fd < 0 ? errno : 0;
   while (bytes && !error) {
-    ssize_t n = write(fd, text, bytes);
-    if (n < 0 && errno != EINTR) error = errno;
+    ptrdiff_t n = cli_write(fd, text, bytes);
+    if (n < 0) error = errno;
     if (n <= 0) continue;
     text += n;
     bytes -= (size_t)n;
   }
-  if (fd >= 0 && close(fd) != 0 && !error) error = errno;
+  if (fd >= 0 && !cli_close(fd) && !error) error = errno;
   return error ? cli_fail("cannot write '%s': %s", path, strerror(error)) : CLI_DONE;
 }
 
 int cli_write_file(const char *path, const char *text, size_t bytes) {
-  struct stat st;
-  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return write_special(path, text, bytes);
+  cli_stat st;
+  if (cli_look(path, &st) && !st.is_regular) return write_special(path, text, bytes);
   cli_hold_interrupts();
   rlx_status s = rlx_file_write(path, text, bytes);
   cli_release_interrupts();
@@ -120,8 +115,8 @@ int cli_load_graph(const char *path, rlx_graph **out) {
 
 bool cli_is_weight_file(const char *path) {
   const char *dot = strrchr(path, '.');
-  struct stat st;
-  bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+  cli_stat st;
+  bool is_folder = cli_look(path, &st) && st.is_folder;
   return is_folder ||
          (dot && (strcmp(dot, ".gguf") == 0 || strcmp(dot, ".safetensors") == 0 || strcmp(dot, ".json") == 0));
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/cli.h"
 
@@ -57,12 +56,6 @@ static const cli_command commands[] = {
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 /* ---- The process --------------------------------------------------------------------------------------------- */
-
-double cli_seconds(void) {
-  struct timespec t = {0};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Output errors are checked once, here. The stream records that a write failed but not why, so one more write is
  * tried. */
@@ -138,6 +131,7 @@ static int run_command(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  cli_begin(&argc, &argv);
   cli_fill_standard_descriptors();
   cli_set_signals();
   int code = run_command(argc, argv);

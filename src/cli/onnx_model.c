@@ -1,16 +1,19 @@
 /* ONNX models for the commands that take graphs. Inputs are read or generated first, because their sizes determine
  * the graph. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/cli.h"
 #include "rlx/experimental.h"
 
 bool cli_is_onnx(const char *path) {
-  size_t n = strlen(path);
-  return n > 5 && strcasecmp(path + n - 5, ".onnx") == 0;
+  static const char ending[] = ".onnx"; /* in any case */
+  const size_t n = strlen(path), m = sizeof ending - 1;
+  bool is = n > m;
+  for (size_t i = 0; is && i < m; i++) is = tolower((unsigned char)path[n - m + i]) == ending[i];
+  return is;
 }
 
 static bool is_pb(const char *path) {

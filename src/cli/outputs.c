@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "rlx/experimental.h"
@@ -14,27 +12,25 @@ enum { SHOWN_VALUES = 8, MAX_NAME = 255 }; /* NAME_MAX of common file systems */
 
 /* ---- Outputs ------------------------------------------------------------------------------------------------- */
 
-/* Path of an output file. Slashes become '_', so a name cannot leave the folder. Free with free. */
+/* Path of an output file. Slashes, and what else the system refuses in names, become '_', so a name cannot leave the
+ * folder. Free with free. */
 static char *output_path(const char *folder, const char *name) {
   size_t bytes = strlen(folder) + strlen(name) + sizeof "/.npy";
   char *path = malloc(bytes);
   if (!path) return NULL;
   snprintf(path, bytes, "%s/%s.npy", folder, name);
-  for (char *p = path + strlen(folder) + 1; *p; p++)
-    if (*p == '/') *p = '_';
+  for (char *p = path + strlen(folder) + 1; *p; p++) *p = cli_in_name(*p);
   return path;
 }
 
-/* Orders outputs by file name: '/' counts as '_'. */
+/* Orders outputs by file name. */
 static int compare_names(const void *a, const void *b) {
-  const unsigned char *x = *(const unsigned char *const *)a, *y = *(const unsigned char *const *)b;
-#define IN_FILE(c) ((c) == '/' ? '_' : (c))
-  while (*x && IN_FILE(*x) == IN_FILE(*y)) x++, y++;
-  return IN_FILE(*x) - IN_FILE(*y);
-#undef IN_FILE
+  const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+  while (*x && cli_in_name(*x) == cli_in_name(*y)) x++, y++;
+  return (unsigned char)cli_in_name(*x) - (unsigned char)cli_in_name(*y);
 }
 
-/* Refuses outputs whose names differ only in '/' and '_': they would overwrite each other. */
+/* Refuses outputs whose names differ only in what becomes '_': they would overwrite each other. */
 static int check_names(const rlx_graph *g) {
   uint32_t n = rlx_graph_output_count(g);
   const char **names = calloc(n, sizeof *names);
@@ -114,7 +110,7 @@ static int write_output(const cli_results *r, const char *name, const char **com
 static int write_all(const cli_results *r) {
   const char *comma = "";
   int code = CLI_DONE;
-  bool made = r->folder && mkdir(r->folder, 0777) == 0;
+  bool made = r->folder && cli_make_folder(r->folder);
   if (r->folder && !made && errno != EEXIST) return cli_fail("--out %s: %s", r->folder, strerror(errno));
   if (r->common->json) {
     cli_json_begin();
@@ -125,7 +121,7 @@ static int write_all(const cli_results *r) {
     rlx_graph_output_at(r->graph, i, &name);
     if (write_output(r, name, &comma)) code = CLI_FAILED;
   }
-  if (code && made) rmdir(r->folder); /* fails if something was written */
+  if (code && made) cli_remove_folder(r->folder); /* fails if something was written */
   if (r->common->json) {
     printf("],\"seconds\":%.6f", r->seconds);
     cli_json_end();

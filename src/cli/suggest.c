@@ -1,4 +1,4 @@
-/* "did you mean": the known name nearest to an unknown word.
+/* Names that fit a pattern, and "did you mean": the known name nearest to an unknown word.
  *
  * The metric is the edit distance with swaps of neighbours (Damerau-Levenshtein). A name that starts with the word
  * is near as well, however much is missing. There is no suggestion if every name is far. */
@@ -7,6 +7,12 @@
 #include "cli/cli.h"
 
 enum { MAX_LETTERS = 32 };
+
+bool cli_fits(const char *pattern, const char *text) {
+  if (!*pattern) return !*text;
+  if (*pattern == '*') return cli_fits(pattern + 1, text) || (*text && cli_fits(pattern, text + 1));
+  return *text && (*pattern == '?' || *pattern == *text) && cli_fits(pattern + 1, text + 1);
+}
 
 static size_t min(size_t a, size_t b) { return a < b ? a : b; }
 

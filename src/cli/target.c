@@ -4,26 +4,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
 /* ---- Folders ------------------------------------------------------------------------------------------------- */
 
 static int check_can_write(const char *option, const char *out, const char *folder) {
-  struct stat st;
-  if (stat(folder, &st) != 0) return cli_fail("%s %s: cannot use '%s': %s", option, out, folder, strerror(errno));
-  if (!S_ISDIR(st.st_mode)) return cli_fail("%s %s: expected a folder, but '%s' is none", option, out, folder);
-  return access(folder, W_OK | X_OK) ? cli_fail("%s %s: cannot write '%s': %s", option, out, folder, strerror(errno))
-                                     : CLI_DONE;
+  cli_stat st;
+  if (!cli_look(folder, &st)) return cli_fail("%s %s: cannot use '%s': %s", option, out, folder, strerror(errno));
+  if (!st.is_folder) return cli_fail("%s %s: expected a folder, but '%s' is none", option, out, folder);
+  return cli_may_write(folder) ? CLI_DONE
+                               : cli_fail("%s %s: cannot write '%s': %s", option, out, folder, strerror(errno));
 }
 
 /* The parent folder of a path. Free with free. */
 static char *parent_of(const char *path) {
   size_t n = strlen(path);
-  while (n > 1 && path[n - 1] == '/') n--;
-  while (n > 0 && path[n - 1] != '/') n--;
+  while (n > 1 && cli_is_separator(path[n - 1])) n--;
+  while (n > 0 && !cli_is_separator(path[n - 1])) n--;
   char *parent = malloc(n + 2);
   if (!parent) return NULL;
   memcpy(parent, n ? path : ".", n ? n : 1);
@@ -39,20 +37,20 @@ static int check_parent(const char *option, const char *path) {
 }
 
 int cli_folder_check(const char *option, const char *folder) {
-  struct stat st;
-  if (!*folder || stat(folder, &st) == 0 || errno != ENOENT) return check_can_write(option, folder, folder);
+  cli_stat st;
+  if (!*folder || cli_look(folder, &st) || errno != ENOENT) return check_can_write(option, folder, folder);
   return check_parent(option, folder);
 }
 
 /* ---- Files --------------------------------------------------------------------------------------------------- */
 
-static bool is_same(const struct stat *st, const char *path) {
-  struct stat other;
-  return path && stat(path, &other) == 0 && st->st_dev == other.st_dev && st->st_ino == other.st_ino;
+static bool is_same(const cli_stat *st, const char *path) {
+  cli_stat other;
+  return path && cli_look(path, &other) && st->device == other.device && st->inode == other.inode;
 }
 
 /* The file among those read that it is, or NULL. */
-static const char *find_read(const struct stat *st, const cli_reads *reads) {
+static const char *find_read(const cli_stat *st, const cli_reads *reads) {
   if (!reads) return NULL;
   if (is_same(st, reads->path)) return reads->path;
   for (size_t i = 0; reads->inputs && i < reads->inputs->n; i++)
@@ -61,12 +59,11 @@ static const char *find_read(const struct stat *st, const cli_reads *reads) {
 }
 
 int cli_target_check_file(const char *where, const char *path, const cli_reads *reads, bool may_be_special) {
-  struct stat st;
-  if (stat(path, &st) != 0)
+  cli_stat st;
+  if (!cli_look(path, &st))
     return errno == ENOENT ? CLI_DONE : cli_fail("%s: cannot write '%s': %s", where, path, strerror(errno));
-  if (S_ISDIR(st.st_mode)) return cli_fail("%s: cannot write '%s': it is a directory", where, path);
-  if (!S_ISREG(st.st_mode) && !may_be_special)
-    return cli_fail("%s: cannot write '%s': expected a regular file", where, path);
+  if (st.is_folder) return cli_fail("%s: cannot write '%s': it is a directory", where, path);
+  if (!st.is_regular && !may_be_special) return cli_fail("%s: cannot write '%s': expected a regular file", where, path);
   const char *read = find_read(&st, reads);
   return read ? cli_fail("%s: '%s' is '%s', which is read; expected another file", where, path, read) : CLI_DONE;
 }
@@ -74,5 +71,6 @@ int cli_target_check_file(const char *where, const char *path, const cli_reads *
 int cli_target_check(const char *option, const char *path, const cli_reads *reads, bool may_be_special) {
   if (!*path) return cli_fail("%s: expected the name of a file, got ''", option);
   if (cli_target_check_file(option, path, reads, may_be_special)) return CLI_FAILED;
-  return may_be_special && access(path, F_OK) == 0 ? CLI_DONE : check_parent(option, path);
+  cli_stat st;
+  return may_be_special && cli_look(path, &st) ? CLI_DONE : check_parent(option, path);
 }

@@ -2,11 +2,11 @@
  *
  * A case passes if its result is within the tolerance of SPEC section 8. Whether the host ran any step is read from the
  * compiled executable, so "PASS" means that the device ran every step. Outputs are poisoned before the run. */
-#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/sized.h"
 #include "conform/conform.h"
 #include "ir/element.h"
@@ -147,7 +147,7 @@ rlx_status rlx_conform_with(rlx_session *session, const rlx_conform_options *opt
   RLX_TRY(rlx_switches_check((uint32_t)o.switches));
   for (rlx_op op = 1; op < RLX_OP_COUNT; op++) {
     const rlx_case_table *table = rlx_case_table_get(op);
-    if (o.pattern && fnmatch(o.pattern, rlx_op_table_get(op)->name, 0) != 0) continue;
+    if (o.pattern && !rlx_os_fits(o.pattern, rlx_op_table_get(op)->name)) continue;
     for (size_t i = 0; i < table->n; i++) {
       rlx_conform_row row;
       RLX_TRY_AT(run_one(session, op, &table->v[i], (uint32_t)o.switches, &row), "case %s/%s",

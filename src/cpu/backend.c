@@ -5,7 +5,6 @@
  * may differ between sets in the last bits, so a run can select its set by name. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/machine.h"
 #include "base/mem.h"
@@ -54,28 +53,6 @@ static void make_uuid(const char *brand, char *out, size_t cap) {
            (unsigned)(a & 0xfff), (unsigned)(0x8000 | (b >> 48 & 0x3fff)), (unsigned long long)(b & 0xffffffffffffu));
 }
 
-/* Of the machine; in WebAssembly the address space is all there is. 0: unknown. */
-static uint64_t memory_bytes(void) {
-#if defined(__wasm__)
-  return (uint64_t)1 << 32;
-#elif defined(_SC_PHYS_PAGES)
-  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
-#else
-  return 0;
-#endif
-}
-
-static uint64_t free_bytes(void) {
-#if defined(__wasm__)
-  return memory_bytes() - (uint64_t)__builtin_wasm_memory_size(0) * 65536;
-#elif defined(_SC_AVPHYS_PAGES)
-  return rlx_machine_free_bytes();
-#else
-  return 0;
-#endif
-}
-
 static void fill_info(cpu_isa isa, rlx_device_info *out) {
   *out = (rlx_device_info){.backend = "cpu",
                            .kind = RLX_DEVICE_CPU,
@@ -87,8 +64,8 @@ static void fill_info(cpu_isa isa, rlx_device_info *out) {
   snprintf(out->driver, sizeof out->driver, "rlx %s %s", rlx_version(), cpu_isa_name(isa));
   snprintf(out->features, sizeof out->features, "%s", cpu_isa_features(isa));
   out->n_units = rlx_os_cores();
-  out->memory_bytes = memory_bytes();
-  out->free_bytes = free_bytes();
+  out->memory_bytes = rlx_os_memory_bytes();
+  out->free_bytes = rlx_machine_free_bytes();
 }
 
 static rlx_status cpu_describe(uint32_t index, rlx_device_info *out) {

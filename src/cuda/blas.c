@@ -7,8 +7,12 @@
 #include "base/mem.h"
 #include "base/os.h"
 
+#if defined(_WIN32)
+static const char *const names[] = {"cublasLt64_13.dll", "cublasLt64_12.dll", "cublasLt64_11.dll"};
+#else
 static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so",
                                     "/usr/local/cuda/lib64/libcublasLt.so"};
+#endif
 
 struct cu_product {
   cublasLtMatmulDesc desc;

@@ -20,9 +20,14 @@ enum {
     4096 /* bytes of shared memory that a kernel NAME.hopper.k may declare itself, and the driver adds */
 };
 
+#if defined(_WIN32)
+static const char *const drivers[] = {"nvcuda.dll"};
+static const char *const compilers[] = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"};
+#else
 static const char *const drivers[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"};
 static const char *const compilers[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
                                         "/usr/local/cuda/lib64/libnvrtc.so"};
+#endif
 
 static cu_loader the_loader;
 static const cu_loader no_loader = {
@@ -36,7 +41,7 @@ static bool load_driver(cu_loader *l) {
   void *library = rlx_library_open_first(drivers, sizeof drivers / sizeof *drivers);
   const char *missing = NULL;
   if (!library) {
-    snprintf(l->why, sizeof l->why, "no CUDA here: libcuda.so.1, which NVIDIA's driver installs, was not found");
+    snprintf(l->why, sizeof l->why, "no CUDA here: %s, which NVIDIA's driver installs, was not found", drivers[0]);
     return false;
   }
 #define CU_FUNCTION(name, symbol, args) \
@@ -71,7 +76,7 @@ static void load_compiler(cu_loader *l) {
   all = all && rlx_library_find(library, "nvrtcGetErrorString", &l->compiler.GetErrorString);
   if (all && !l->compiler.Version(&major, &minor)) l->compiler_version = 1000 * major + 10 * minor;
   else
-    rlx_log_write(RLX_LOG_INFO, "cuda: libnvrtc.so %s: kernels are compiled by the driver, without matrix units",
+    rlx_log_write(RLX_LOG_INFO, "cuda: NVRTC %s: kernels are compiled by the driver, without matrix units",
                   library ? "is too old (11.1 is needed)" : "was not found");
 }
 

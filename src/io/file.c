@@ -6,11 +6,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/beneath.h"
 #include "base/budget.h"
 #include "base/file.h"
+#include "base/os_file.h"
 #include "base/str.h"
 #include "ir/shape.h"
 
@@ -136,12 +136,12 @@ static rlx_status refuse(const char *path, const unsigned char *head, size_t n) 
 }
 
 static rlx_status detect_content(const char *path, content *out) {
-  struct stat st;
+  rlx_os_stat st;
   unsigned char head[64];
   int fd;
   rlx_stamp stamp;
   *out = IS_UNKNOWN;
-  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+  if (rlx_os_stat_path(path, &st) && st.kind == RLX_OS_FOLDER) {
     *out = IS_FOLDER;
     return RLX_OK;
   }
@@ -174,11 +174,11 @@ rlx_status file_find_names(rlx_file *f) {
 
 /* Stores the folder of a file, or the folder itself. */
 static rlx_status find_folder(rlx_file *f, const char *path, bool is_folder) {
-  const char *slash = strrchr(path, '/');
+  const size_t n = rlx_os_folder_bytes(path);
   rlx_str folder = {0};
   f->named = path;
   if (is_folder) rlx_str_add_bytes(&folder, path, strlen(path));
-  else if (slash) rlx_str_add_bytes(&folder, path, (size_t)(slash - path) + 1);
+  else if (n) rlx_str_add_bytes(&folder, path, n);
   else rlx_str_add_char(&folder, '.');
   return rlx_str_take(&folder, &f->folder);
 }

@@ -12,10 +12,10 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/budget.h"
 #include "base/half.h"
+#include "base/os_file.h"
 #include "base/sized.h"
 #include "base/thread.h"
 #include "io/file_write.h"
@@ -173,11 +173,11 @@ static rlx_status run(convert *c, const char *path) {
 
 /* Refuses to overwrite the source, a link to it, or one of its parts: the user would lose it. */
 static rlx_status refuse_own(const rlx_file *f, const char *path) {
-  struct stat st;
-  if (stat(path, &st) != 0) return RLX_OK;
+  rlx_os_stat st;
+  if (!rlx_os_stat_path(path, &st)) return RLX_OK;
   for (size_t i = 0; i < f->parts.n; i++) {
     const file_part *p = &f->parts.v[i];
-    if ((uint64_t)st.st_dev != p->stamp.device || (uint64_t)st.st_ino != p->stamp.inode) continue;
+    if (st.device != p->stamp.device || st.inode != p->stamp.inode) continue;
     return RLX_FAIL(RLX_INVALID, "'%s' is '%s', which is being converted; expected another file", path, p->path);
   }
   return RLX_OK;

@@ -5,13 +5,12 @@
  * anywhere, and a link out of the folder is refused (base/beneath.h). The index is checked against the content of
  * the files. The text files (config.json, tokenizer.json, ..) become metadata under their file names; they are not
  * parsed here. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/os_file.h"
 #include "base/str.h"
 #include "io/file.h"
 #include "io/file_json.h"
@@ -46,13 +45,8 @@ static rlx_status join(const char *folder, size_t folder_bytes, const char *name
 
 /* A dangling link exists: opening it fails and reports it. */
 static bool exists(const char *path) {
-  struct stat st;
-  return lstat(path, &st) == 0;
-}
-
-static size_t folder_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? (size_t)(slash - path) + 1 : 0;
+  rlx_os_stat st;
+  return rlx_os_stat_link(path, &st);
 }
 
 /* ---- Text files ---- */
@@ -95,7 +89,7 @@ static rlx_status add_entry(index *x, const json_t *key, const json_t *file) {
   const char *tensor = json_string_value(key), *name = json_string_value(file);
   RLX_TRY(file_check_name("a tensor's name", tensor, json_string_length(key)));
   if (!name) return RLX_FAIL(RLX_INVALID, "tensor '%s': expected a file's name, got %s", tensor, json_kind_name(file));
-  if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strlen(name) > 255)
+  if (!*name || rlx_os_leads_away(name) || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strlen(name) > 255)
     return RLX_FAIL(RLX_INVALID, "tensor '%s': expected the plain name of a file beside the index, got '%.100s'",
                     tensor, name);
   if (x->entries.n == FILE_MAX_TENSORS)
@@ -159,7 +153,7 @@ static rlx_status check_entries(const rlx_file *f, const index *x) {
     const entry *e = &x->entries.v[i];
     const rlx_file_tensor *t = rlx_file_tensor_find(f, e->tensor);
     const char *path = t ? f->parts.v[t->part].path : NULL;
-    if (!t || strcmp(path + folder_of(path), e->file) != 0)
+    if (!t || strcmp(path + rlx_os_folder_bytes(path), e->file) != 0)
       return RLX_FAIL(RLX_INVALID, "the index has tensor '%s' in '%s', which does not hold it", e->tensor, e->file);
   }
   return RLX_OK;
@@ -169,7 +163,7 @@ static rlx_status read_files(rlx_file *f, const char *path, const index *x, cons
   for (size_t i = 0; i < x->files.n; i++) {
     char *part;
     RLX_TRY(file_watch(watch, "open", i, x->files.n));
-    RLX_TRY(join(path, folder_of(path), x->files.v[i], &part));
+    RLX_TRY(join(path, rlx_os_folder_bytes(path), x->files.v[i], &part));
     rlx_status s = file_read_safetensors(f, part);
     rlx_mem_free(part);
     RLX_TRY(s);
@@ -195,7 +189,7 @@ static rlx_status open_index(rlx_file *f, const char *path, const rlx_watch *wat
 
 rlx_status file_open_index(rlx_file *f, const char *path, const rlx_watch *watch) {
   RLX_TRY(open_index(f, path, watch));
-  return add_texts(f, path, folder_of(path));
+  return add_texts(f, path, rlx_os_folder_bytes(path));
 }
 
 /* ---- The folder ---- */
@@ -210,16 +204,16 @@ static rlx_status find_one(const char *folder, const char *end, char **out) {
   rlx_str found = {0};
   rlx_status s = RLX_OK;
   *out = NULL;
-  DIR *dir = opendir(folder);
-  if (!dir) return RLX_FAIL(errno == ENOMEM ? RLX_NO_MEMORY : RLX_IO, "cannot list the folder '%s'", folder);
-  for (const struct dirent *e; !s && (e = readdir(dir));) {
-    const char *of = strstr(e->d_name, "-of-");
-    bool is_later_part = of && of - e->d_name > 6 && memcmp(of - 6, "-00001", 6) != 0;
-    if (!ends_with(e->d_name, end) || e->d_name[0] == '.' || is_later_part) continue;
+  rlx_os_listing *names = rlx_os_list_begin(folder);
+  if (!names) return RLX_FAIL(errno == ENOMEM ? RLX_NO_MEMORY : RLX_IO, "cannot list the folder '%s'", folder);
+  for (const char *name; !s && (name = rlx_os_list_next(names));) {
+    const char *of = strstr(name, "-of-");
+    bool is_later_part = of && of - name > 6 && memcmp(of - 6, "-00001", 6) != 0;
+    if (!ends_with(name, end) || name[0] == '.' || is_later_part) continue;
     if (found.n) s = RLX_FAIL(RLX_INVALID, "'%s' has several files *%s and no index: name one of them", folder, end);
-    rlx_str_add_bytes(&found, e->d_name, strlen(e->d_name));
+    rlx_str_add_bytes(&found, name, strlen(name));
   }
-  closedir(dir);
+  rlx_os_list_end(names);
   if (!s && (found.n || found.failed)) s = rlx_str_take(&found, out);
   rlx_str_deinit(&found);
   return s;

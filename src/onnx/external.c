@@ -5,14 +5,13 @@
  * exception is the layout of Hugging Face's cache, whose files are links to its own blobs (base/beneath.h). The file
  * must be regular and have one name: a hard link could expose another user's file. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/os.h"
+#include "base/os_file.h"
 #include "base/str.h"
 #include "onnx/model.h"
 
@@ -23,9 +22,8 @@ static rlx_status refuse(const char *location, const char *why) {
 static rlx_status fail_errno(const char *location) {
   int error = errno;
   char words[128];
-  if (error == ELOOP || error == EMLINK)
-    return refuse(location, "a symbolic link; expected files and folders beneath the model's");
-  if (strerror_r(error, words, sizeof words) != 0) memcpy(words, "error", 6);
+  if (error == ELOOP) return refuse(location, "a symbolic link; expected files and folders beneath the model's");
+  rlx_os_error_text(error, words, sizeof words);
   return RLX_FAIL(error == ENOENT || error == ENOTDIR ? RLX_NOT_FOUND : RLX_IO, "external data '%s': %s", location,
                   words);
 }
@@ -42,13 +40,7 @@ static rlx_status check_location(const char *location) {
 
 /* A step of the path: a folder, or at the end the file. It is never a link. The folder before is closed. */
 static int step(int folder, const char *name, bool is_last) {
-  int flags = is_last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_RDONLY | O_DIRECTORY, fd;
-  do fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
-  while (fd < 0 && errno == EINTR);
-  if (fd < 0 && errno == ENOTDIR && !is_last) { /* some systems report a link this way when a directory is expected */
-    struct stat st;
-    errno = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
-  }
+  const int fd = rlx_os_open_in(folder, name, !is_last);
   int error = errno;
   rlx_fd_close(folder);
   errno = error;
@@ -56,9 +48,7 @@ static int step(int folder, const char *name, bool is_last) {
 }
 
 static rlx_status walk(const char *base, const char *location, char *path, int *out) {
-  int fd;
-  do fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  while (fd < 0 && errno == EINTR);
+  int fd = rlx_os_open_folder(base);
   if (fd < 0) return fail_errno(location);
   for (char *p = path; *p;) {
     size_t n = strcspn(p, "/");
@@ -96,11 +86,11 @@ static rlx_status open_blob(const char *base, const char *location, int *out) {
 }
 
 static rlx_status check_file(int fd, const char *location, wire_source *out) {
-  struct stat st;
-  if (fstat(fd, &st) != 0) return fail_errno(location);
-  if (S_ISDIR(st.st_mode)) return refuse(location, "a folder; expected a regular file");
-  if (!S_ISREG(st.st_mode)) return refuse(location, "not a regular file");
-  if (st.st_nlink > 1) return refuse(location, "a file with several names (hard links); copy it");
+  rlx_os_stat st;
+  if (!rlx_os_stat_open(fd, &st)) return fail_errno(location);
+  if (st.kind == RLX_OS_FOLDER) return refuse(location, "a folder; expected a regular file");
+  if (st.kind != RLX_OS_REGULAR) return refuse(location, "not a regular file");
+  if (st.n_names > 1) return refuse(location, "a file with several names (hard links); copy it");
   RLX_TRY(rlx_fd_stamp(fd, location, &out->stamp));
   out->bytes = out->stamp.bytes;
   return RLX_OK;

@@ -8,6 +8,7 @@
 #include "base/arith.h"
 #include "base/budget.h"
 #include "base/mem.h"
+#include "base/os_file.h"
 #include "base/sized.h"
 #include "onnx/import.h"
 
@@ -109,11 +110,10 @@ static rlx_status take_in(rlx_onnx *m) {
 }
 
 static rlx_status keep_folder(rlx_onnx *m, const char *path) {
-  const char *slash = strrchr(path, '/');
-  size_t n = slash ? (size_t)(slash - path) + 1 : 1;
-  m->folder = rlx_mem_calloc(n + 1, 1);
+  const size_t n = rlx_os_folder_bytes(path);
+  m->folder = rlx_mem_calloc(n + 2, 1);
   if (!m->folder) return RLX_FAIL(RLX_NO_MEMORY, "the folder of '%s'", path);
-  memcpy(m->folder, slash ? path : ".", n);
+  memcpy(m->folder, n ? path : ".", n ? n : 1);
   return RLX_OK;
 }
 

@@ -134,7 +134,7 @@ static void scale_near_one(rlx_group *g) {
   for (int i = 0; i < g->n; i++) EACH_HALF g->x[i].half[h] = g->x[i].half[h] * first.half[h] * second.half[h];
 }
 
-static inline rlx_four finite(rlx_four v) {
+static inline rlx_four finite_of(rlx_four v) {
   v = rlx_pick(v == v, v, (rlx_four){0});
   return rlx_larger(rlx_smaller(v, rlx_four_of(FLT_MAX)), rlx_four_of(-FLT_MAX));
 }
@@ -146,7 +146,7 @@ static void load_group(const float *src, int n, int lanes, rlx_group *g) {
     for (int i = 0; i < n; i += 4) {
       rlx_four v = {0};
       if (j < lanes) memcpy(&v, src + j * n + i, sizeof v);
-      v = finite(v);
+      v = finite_of(v);
       for (int k = 0; k < 4; k++) g->x[i + k].v[j] = v[k];
     }
 }

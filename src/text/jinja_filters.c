@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "base/os.h"
 #include "text/jinja.h"
 
 static JINJA_FN(filter_default) {
@@ -243,9 +243,10 @@ static JINJA_FN(filter_round) {
   if (is_common && self->kind != JINJA_FLOAT) {
     *out = jinja_int(jinja_as_int(self));
   } else if (is_common) {
-    const locale_t before = rlx_c_locale_begin();
+    rlx_os_locale before;
+    rlx_os_locale_begin(&before);
     snprintf(text, sizeof text, "%.*f", (int)precision, x);
-    rlx_c_locale_end(before);
+    rlx_os_locale_end(&before);
     if (!rlx_text_to_double(text, strlen(text), &x))
       return jinja_fail(r, RLX_INVALID, "round of a number that is none");
     *out = jinja_float(x);

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/arith.h"
-#include "base/c_locale.h"
+#include "base/os.h"
 #include "text/jinja.h"
 
 static JINJA_FN(function_range) {
@@ -157,9 +157,10 @@ JINJA_FN(jinja_strftime_now) {
       continue;
     }
     directive[n] = kind;
-    const locale_t before = rlx_c_locale_begin();
+    rlx_os_locale before;
+    rlx_os_locale_begin(&before);
     size_t written = strftime(text, sizeof text, directive, &now);
-    rlx_c_locale_end(before);
+    rlx_os_locale_end(&before);
     RLX_TRY(jinja_add(r, &b, text, written, false));
   }
   return jinja_built(r, &b, out);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/c_locale.h"
+#include "base/os.h"
 #include "text/jinja.h"
 
 static const char *symbol_of(jinja_op op) {
@@ -288,9 +288,10 @@ static rlx_status format_number(jinja_run *r, jinja_builder *b, const directive 
   if (d->kind == 'f') {
     double x = jinja_as_double(v);
     if (!isfinite(x) || fabs(x) > 1e200) return jinja_fail(r, RLX_UNSUPPORTED, "%%f of a number this large");
-    const locale_t before = rlx_c_locale_begin();
+    rlx_os_locale before;
+    rlx_os_locale_begin(&before);
     snprintf(digits, sizeof digits, "%.*f", d->precision < 0 ? 6 : (int)d->precision, x);
-    rlx_c_locale_end(before);
+    rlx_os_locale_end(&before);
   } else {
     double x = jinja_as_double(v);
     if (d->precision >= 0 || !(fabs(x) < 9e18)) return jinja_fail(r, RLX_UNSUPPORTED, "%%d of this is not supported");

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "base/c_locale.h"
+#include "base/os.h"
 #include "text/jinja.h"
 
 /* ---- Numbers ---- */
@@ -20,11 +20,12 @@ void jinja_float_text(double x, char out[96]) {
     snprintf(out, 96, "%s", isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
     return;
   }
-  const locale_t before = rlx_c_locale_begin();
+  rlx_os_locale before;
+  rlx_os_locale_begin(&before);
   int precision = 0;
   do snprintf(digits, sizeof digits, "%.*e", precision, x);
   while (strtod(digits, NULL) != x && ++precision <= 17);
-  rlx_c_locale_end(before);
+  rlx_os_locale_end(&before);
   char *e = strchr(digits, 'e');
   int exponent = (int)strtol(e + 1, NULL, 10);
   const char *sign = digits[0] == '-' ? "-" : "";

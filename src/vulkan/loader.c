@@ -22,6 +22,9 @@ static const struct library {
   bool is_driver;
   bool without_manifest; /* found in containers that have a loader but no manifest */
 } libraries[] = {
+#if defined(_WIN32)
+  {"vulkan-1.dll", false, false}, /* the loader, which drivers install */
+#else
   {"libvulkan.so.1", false, false},
   {"libEGL_nvidia.so.0", true, true},
   {"libGLX_nvidia.so.0", true, true},
@@ -35,6 +38,7 @@ static const struct library {
   {"libvulkan_panfrost.so", true, false},
   {"libvulkan_broadcom.so", true, false},
   {"libvulkan_lvp.so", true, false},
+#endif
 };
 
 typedef VkResult(VKAPI_PTR *negotiate_fn)(uint32_t *version);
@@ -145,7 +149,9 @@ static void load(void) {
   }
   if (l->n_devices) l->why[0] = 0;
   else if (first_why[0]) memcpy(l->why, first_why, sizeof l->why);
-  else snprintf(l->why, sizeof l->why, "no Vulkan here: neither libvulkan.so.1 nor a driver's library is installed");
+  else
+    snprintf(l->why, sizeof l->why, "no Vulkan here: neither %s nor a driver's library is installed",
+             libraries[0].name);
 }
 
 const vk_loader *vk_loader_get(void) {

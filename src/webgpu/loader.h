@@ -34,7 +34,7 @@ typedef struct wg_loader {
   char why[256]; /* if there are no devices: the reason */
 } wg_loader;
 
-/* Fills api, is_native and library; false: `why` has the reason. From a shared library (functions_posix.c), or from
+/* Fills api, is_native and library; false: `why` has the reason. From a shared library (functions_native.c), or from
  * what the page gives to a module of WebAssembly (functions_wasm.c). */
 bool wg_functions_get(wg_loader *l);
 

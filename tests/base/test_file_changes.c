@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#if defined(_WIN32)
+#include <utime.h>
+#endif
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -16,11 +19,15 @@
 
 /* Writes to an existing file in place; its modification time changes in any case. */
 static bool change(const char *path, const char *mode, const char *text) {
-  struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
   FILE *f = fopen(path, mode);
   bool ok = f && fputs(text, f) >= 0;
   if (f && fclose(f) != 0) ok = false;
+#if defined(_WIN32)
+  return ok && utime(path, &(struct utimbuf){.actime = 1000000000, .modtime = 1000000000}) == 0;
+#else
+  struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
   return ok && utimensat(AT_FDCWD, path, times, 0) == 0;
+#endif
 }
 
 TEST(a_file_that_changes_is_not_read_on) {

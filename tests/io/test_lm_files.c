@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(_WIN32)
+#define truncate truncate64 /* for sizes above 2 GiB */
+#endif
 
 #include "faults.h"
 #include "folder.h"
@@ -511,7 +514,7 @@ TEST(what_is_no_weight_file) {
   }
   CHECK_FAILS(rlx_file_open(folder_path("absent.gguf"), NULL, &f), RLX_NOT_FOUND, "absent.gguf");
   CHECK_FAILS(rlx_file_open(folder_name(), NULL, &f), RLX_NOT_FOUND, "has no .safetensors and no .gguf");
-#if !defined(__wasi__) /* which has none */
+#if !defined(__wasi__) && !defined(_WIN32) /* which have none */
   CHECK(mkfifo(folder_path("fifo.gguf"), 0600) == 0);
   CHECK_FAILS(rlx_file_open(folder_path("fifo.gguf"), NULL, &f), RLX_INVALID, "got a FIFO");
 #endif

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os_file.h"
 #include "faults.h"
 #include "folder.h"
 #include "lm_image.h"
@@ -281,7 +282,7 @@ TEST(an_index_opens_its_files) {
   rlx_meta m;
   CHECK(write_parts() && write_text("model.safetensors.index.json", good_index));
   CHECK(write_text("config.json", "{\"model_type\": \"llama\"}") && write_text("tokenizer.json", "{"));
-  CHECK(mkdir(folder_path("1_Pooling"), 0700) == 0 && write_text("1_Pooling/config.json", "{}"));
+  CHECK(rlx_os_make_folder(folder_path("1_Pooling")) && write_text("1_Pooling/config.json", "{}"));
   for (int by_folder = 0; by_folder < 2; by_folder++) {
     CHECK_OK(rlx_file_open(by_folder ? folder_name() : folder_path("model.safetensors.index.json"), NULL, &f));
     CHECK_EQ_INT(rlx_file_part_count(f), 2);

@@ -96,7 +96,7 @@ TEST(the_same_in_small_chunks) { check_embedding("cpu", (rlx_lm_desc){.chunk = 2
 TEST(the_same_when_drawn_at_random) { check_embedding("cpu", (rlx_lm_desc){0}, options(0.7, 0)); }
 TEST(the_same_in_spans) { check_embedding("cpu", (rlx_lm_desc){0}, options(0, 8)); }
 TEST(the_same_on_the_emulated_gpu) {
-  if (TEST_IS_WASM) SKIP("there is no emulated GPU in WebAssembly");
+  if (!TEST_HAS_EMULATOR) SKIP("there is no emulated GPU here");
   check_embedding("emu", (rlx_lm_desc){0}, options(0, 4));
   check_embedding("emu", (rlx_lm_desc){0}, options(0.7, 0));
 }

@@ -22,10 +22,12 @@ static level now(void) {
 #if defined(__GLIBC__)
   l.bytes = mallinfo2().uordblks + mallinfo2().hblkhd;
 #endif
+#if defined(__linux__)
   FILE *f = fopen("/proc/self/statm", "r");
   unsigned long all = 0, resident = 0;
   if (f && fscanf(f, "%lu %lu", &all, &resident) == 2) l.pages = resident * (size_t)sysconf(_SC_PAGESIZE);
   if (f) fclose(f);
+#endif
   return l;
 }
 

@@ -156,7 +156,7 @@ TEST(prompts_of_every_family) {
 TEST(prompts_of_a_recurrent_family) { check_family("mamba", "cpu", 20); }
 
 TEST(prompts_on_the_emulated_gpu) {
-  if (TEST_IS_WASM) SKIP("there is no emulated GPU in WebAssembly");
+  if (!TEST_HAS_EMULATOR) SKIP("there is no emulated GPU here");
   if (TEST_IS_TSAN) SKIP("the emulator's fibers are not visible to the thread sanitizer");
   check_family("llama", "emu", 20);
   if (!test_has_failed()) check_family("gemma2", "emu", 64);

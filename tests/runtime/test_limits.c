@@ -1,11 +1,11 @@
 /* Limits: how much memory, work and time a call may use, and how soon a cancellation takes effect. */
-#include <sys/stat.h>
 
 #include "base/budget.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/os_file.h"
 #include "folder.h"
 #include "rules.h"
 #include "run_check.h"
@@ -26,7 +26,7 @@ static void put(const char *name, const char *text) {
   snprintf(path, sizeof path, "%s/%s", folder_name(), name);
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
-    (void)mkdir(path, 0777);
+    (void)rlx_os_make_folder(path);
     *slash = '/';
   }
   CHECK_OK(rlx_file_write(path, text, strlen(text)));

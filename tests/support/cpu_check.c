@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/os.h"
 #include "cpu/cpu.h"
 #include "ref/eval.h"
 #include "test.h"
@@ -83,8 +84,8 @@ typedef struct window {
 
 static rlx_status window_open(window *w, size_t bytes, size_t shift, unsigned char poison) {
   *w = (window){.bytes = bytes, .shift = shift, .guard = (unsigned char)~poison};
-  void *memory = NULL;
-  if (posix_memalign(&memory, 256, GUARD + shift + bytes + GUARD)) return RLX_FAIL(RLX_NO_MEMORY, "a window");
+  void *memory = rlx_os_heap_alloc_aligned(GUARD + shift + bytes + GUARD, 256);
+  if (!memory) return RLX_FAIL(RLX_NO_MEMORY, "a window");
   w->memory = memory;
   w->at = w->memory + GUARD + shift;
   memset(w->memory, w->guard, GUARD + shift);
@@ -98,8 +99,8 @@ static rlx_status window_open(window *w, size_t bytes, size_t shift, unsigned ch
 /* A read-only window has no guard after it: its end is the end of the heap block, which ASan checks. */
 static rlx_status window_open_input(window *w, const void *src, size_t bytes, size_t shift) {
   *w = (window){.bytes = bytes, .shift = shift};
-  void *memory = NULL;
-  if (posix_memalign(&memory, 256, shift + bytes ? shift + bytes : 1)) return RLX_FAIL(RLX_NO_MEMORY, "a window");
+  void *memory = rlx_os_heap_alloc_aligned(shift + bytes ? shift + bytes : 1, 256);
+  if (!memory) return RLX_FAIL(RLX_NO_MEMORY, "a window");
   w->memory = memory;
   w->at = w->memory + shift;
   if (bytes) memcpy(w->at, src, bytes);
@@ -108,7 +109,7 @@ static rlx_status window_open_input(window *w, const void *src, size_t bytes, si
   return RLX_OK;
 }
 
-static void window_close(window *w) { free(w->memory); }
+static void window_close(window *w) { rlx_os_heap_free(w->memory); }
 
 static bool window_guarded(const window *w) {
   for (size_t i = 0; i < GUARD + w->shift; i++)
@@ -274,15 +275,16 @@ static rlx_status pack(node_check *n, uint32_t i, uint32_t layout) {
   uint64_t bytes = rlx_backend_cpu.layout_bytes(devices[n->isa], layout, type);
   if (!bytes) return RLX_FAIL(RLX_INVALID, "prefers layout %#x of input %u, which is unknown", layout, (unsigned)i);
   n->packed_bytes[i] = (size_t)bytes;
-  if (posix_memalign(&n->packed[i], 256, (size_t)bytes)) return RLX_FAIL(RLX_NO_MEMORY, "a weight");
+  n->packed[i] = rlx_os_heap_alloc_aligned((size_t)bytes, 256);
+  if (!n->packed[i]) return RLX_FAIL(RLX_NO_MEMORY, "a weight");
   memset(n->packed[i], 0xcb, (size_t)bytes);
   RLX_TRY(rlx_backend_cpu.repack(devices[n->isa], layout, type, true, t->data, n->packed[i], pools[1]));
-  void *back = NULL;
-  if (posix_memalign(&back, 256, t->bytes ? t->bytes : 1)) return RLX_FAIL(RLX_NO_MEMORY, "a weight");
+  void *back = rlx_os_heap_alloc_aligned(t->bytes ? t->bytes : 1, 256);
+  if (!back) return RLX_FAIL(RLX_NO_MEMORY, "a weight");
   rlx_status s = rlx_backend_cpu.repack(devices[n->isa], layout, type, false, n->packed[i], back, pools[1]);
   if (!s && t->bytes && memcmp(back, t->data, t->bytes) != 0)
     s = RLX_FAIL(RLX_INVALID, "input %u does not come back from layout %#x as it was", (unsigned)i, layout);
-  free(back);
+  rlx_os_heap_free(back);
   return s;
 }
 
@@ -344,7 +346,7 @@ static rlx_status check_node(const run_case *c, rlx_node node, cpu_isa isa, bool
   n.packed = calloc(n_in, sizeof *n.packed);
   n.packed_bytes = calloc(n_in, sizeof *n.packed_bytes);
   rlx_status s = run_layouts(&n, layout);
-  for (size_t i = 0; i < n_in; i++) free(n.packed[i]);
+  for (size_t i = 0; i < n_in; i++) rlx_os_heap_free(n.packed[i]);
   free(n.first.data);
   free(n.packed);
   free(n.packed_bytes);

@@ -46,7 +46,7 @@ const char *cpu_check_pick(uint64_t *seed, const char *const *texts, size_t n);
 #define CPU_CHECK_PICK(seed, ...)                            \
   cpu_check_pick((seed), (const char *const[]){__VA_ARGS__}, \
                  sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
-void cpu_check_print(char (*to)[1024], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cpu_check_print(char (*to)[1024], const char *fmt, ...) RLX_PRINTF(2, 3);
 
 /* A node that must fail at run time, on every instruction set, with this code and a message that contains `part`. */
 bool cpu_check_fails(rlx_op op, const char *inputs, const char *expr, rlx_status code, const char *part);

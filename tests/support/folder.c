@@ -1,13 +1,14 @@
 /* A folder for the files of tests: see folder.h. */
 #include "folder.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/os_file.h"
 
 static char folder[200];
 
@@ -24,18 +25,16 @@ const char *folder_path(const char *name) {
 /* The number of entries of a folder; with remove_them, those that it had. Folders in it are removed with theirs. */
 static int visit(const char *path, bool remove_them) {
   int n = 0;
-  DIR *d = opendir(path);
-  for (struct dirent *e; d && (e = readdir(d));) {
+  rlx_os_listing *names = rlx_os_list_begin(path);
+  for (const char *name; names && (name = rlx_os_list_next(names));) {
     char entry[512];
-    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
     n++;
-    snprintf(entry, sizeof entry, "%.250s/%.250s", path, e->d_name);
-    if (remove_them && remove(entry) != 0) {
-      visit(entry, true);
-      (void)remove(entry);
-    }
+    snprintf(entry, sizeof entry, "%.250s/%.250s", path, name);
+    if (!remove_them || rlx_os_remove(entry)) continue;
+    visit(entry, true);
+    (void)rlx_os_remove_folder(entry);
   }
-  if (d) closedir(d);
+  if (names) rlx_os_list_end(names);
   return n;
 }
 
@@ -48,10 +47,10 @@ static void remove_folder(void) {
 
 /* Makes a folder of this name, with letters for the X at its end. */
 static bool make_folder(void) {
-#if defined(__wasi__) /* which has no mkdtemp */
+#if defined(__wasi__) || defined(_WIN32) /* which have no mkdtemp */
   for (unsigned seed = (unsigned)time(NULL), i = 0; i < 1000; i++, seed++) {
-    snprintf(folder + strlen(folder) - 6, 7, "%06x", seed * 2654435761u >> 8);
-    if (mkdir(folder, 0700) == 0) return true;
+    snprintf(folder + strlen(folder) - 6, 7, "%06x", (seed * 2654435761u + (unsigned)getpid()) >> 8);
+    if (rlx_os_make_folder(folder)) return true;
   }
   return false;
 #else
@@ -61,7 +60,11 @@ static bool make_folder(void) {
 
 bool folder_begin(void) {
   if (!folder[0]) {
+#if defined(_WIN32)
+    const char *parent = getenv("TEMP");
+#else
     const char *parent = getenv("TMPDIR");
+#endif
     bool fits = parent && *parent && strlen(parent) < sizeof folder / 2;
     snprintf(folder, sizeof folder, "%s/rlx-test-XXXXXX", fits ? parent : "/tmp");
     if (!make_folder()) {

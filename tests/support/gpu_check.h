@@ -45,7 +45,7 @@ const char *gpu_check_pick(uint64_t *seed, const char *const *texts, size_t n);
 #define GPU_CHECK_PICK(seed, ...)                            \
   gpu_check_pick((seed), (const char *const[]){__VA_ARGS__}, \
                  sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
-void gpu_check_print(char (*to)[1024], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void gpu_check_print(char (*to)[1024], const char *fmt, ...) RLX_PRINTF(2, 3);
 
 /* Whether there is a device of this name, for tests that SKIP otherwise. */
 bool gpu_check_has(const char *device);

@@ -1,8 +1,9 @@
 /* Each block has its owner, size and alignment before it. */
 #include "own_memory.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/os.h"
 
 typedef struct head {
   const own_memory *owner;
@@ -15,8 +16,8 @@ void *own_alloc(void *user, size_t bytes, size_t align) {
   size_t n = atomic_fetch_add(&m->n_asked, 1) + 1;
   if (m->fail_at && n >= m->fail_at) return NULL;
   size_t before = (sizeof(head) + align - 1) / align * align;
-  char *base = NULL;
-  if (posix_memalign((void **)&base, align < sizeof(void *) ? sizeof(void *) : align, before + bytes + 8)) return NULL;
+  char *base = rlx_os_heap_alloc_aligned(before + bytes + 8, align < sizeof(void *) ? sizeof(void *) : align);
+  if (!base) return NULL;
   char *p = base + before + (m->is_misaligned ? 8 : 0);
   memcpy(p - sizeof(head), &(head){m, base, bytes, align}, sizeof(head));
   memset(p, 0xa5, bytes);
@@ -35,7 +36,7 @@ void own_dealloc(void *user, void *p, size_t bytes, size_t align) {
   }
   atomic_fetch_sub(&m->n_live, 1);
   atomic_fetch_sub(&m->bytes_live, bytes);
-  free(h.base);
+  rlx_os_heap_free(h.base);
 }
 
 rlx_status own_session(own_memory *m, const char *device, uint32_t threads, rlx_session **out) {

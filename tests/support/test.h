@@ -63,7 +63,11 @@ typedef struct test_state {
   const char *program;
 } test_state;
 
+#if defined(_WIN32) /* where a weak symbol is another thing */
+__attribute__((selectany)) test_state test_all = {0};
+#else
 __attribute__((weak)) test_state test_all;
+#endif
 
 #define TEST(test_name)                                                      \
   static void test_fn_##test_name(void);                                     \
@@ -73,10 +77,16 @@ __attribute__((weak)) test_state test_all;
   }                                                                          \
   static void test_fn_##test_name(void)
 
+/* The tests of a file run in its order. On Windows its last one is registered first. */
 static inline void test_add(test_case *test) {
+#if defined(_WIN32)
+  test->next = test_all.first;
+  test_all.first = test;
+#else
   if (test_all.last) test_all.last->next = test;
   else test_all.first = test;
   test_all.last = test;
+#endif
 }
 
 /* A guard against hangs and quadratic work, never a measurement. A very slow machine sets RLX_TEST_TIME to a factor. */
@@ -88,8 +98,13 @@ static inline unsigned test_hang_seconds(void) {
 static inline bool test_has_failed(void) { return test_all.result == TEST_FAILED; }
 
 /* Ends the line for the current test; the first result stands. */
-__attribute__((format(printf, 4, 5))) static inline void test_report(test_result result, const char *file, int line,
-                                                                     const char *fmt, ...) {
+#if defined(__MINGW32__) && !defined(__clang__)
+#define TEST_PRINTF gnu_printf
+#else
+#define TEST_PRINTF printf
+#endif
+__attribute__((format(TEST_PRINTF, 4, 5))) static inline void test_report(test_result result, const char *file,
+                                                                          int line, const char *fmt, ...) {
   if (test_all.result != TEST_PASSED) return;
   test_all.result = result;
   printf("%s %s: %s:%d: ", result == TEST_FAILED ? "FAIL" : "SKIP", test_all.current->name, file, line);
@@ -106,6 +121,12 @@ __attribute__((format(printf, 4, 5))) static inline void test_report(test_result
 #else
 #define TEST_IS_WASM 0
 #endif
+#if defined(_WIN32)
+#define TEST_IS_WINDOWS 1
+#else
+#define TEST_IS_WINDOWS 0
+#endif
+#define TEST_HAS_EMULATOR (!TEST_IS_WASM && !TEST_IS_WINDOWS) /* the emulated GPU, which switches stacks by POSIX */
 
 #define TEST_STOP_(result, ...)                             \
   do {                                                      \
@@ -153,7 +174,12 @@ __attribute__((format(printf, 4, 5))) static inline void test_report(test_result
       FAIL("%s: expected a message with <%s>, got <%s>", #status_expr, (part), rlx_message());                      \
   } while (0)
 
+#if !defined(TEST_IS_PART) /* of a program, where the linker knows no weak symbols */
+#if defined(_WIN32)
+int main(int argc, char **argv) {
+#else
 __attribute__((weak)) int main(int argc, char **argv) {
+#endif
   const char *filter = "";
   bool is_verbose = false;
   test_all.program = argv[0];
@@ -177,5 +203,6 @@ __attribute__((weak)) int main(int argc, char **argv) {
   printf("%u passed, %u failed, %u skipped\n", count[TEST_PASSED], count[TEST_FAILED], count[TEST_SKIPPED]);
   return total == 0 || count[TEST_FAILED] > 0;
 }
+#endif
 
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The libraries that tools/wasm_needs builds for wasm32-wasi: a small program with each links and computes in Node.
+"""The libraries that tools/needs wasm builds for wasm32-wasi: a small program with each links and computes in Node.
 
 Each program prints what only a working library can: JSON parsed and written again, what a Unicode pattern matches, a
 normal form. Skipped, with the reason, where the libraries cannot be built (no network, no compiler) or Node is absent.
@@ -91,7 +91,7 @@ def main():
     skip = None if shutil.which("node") else "there is no Node here"
     prefix = None
     if not skip:
-        code, out, err = run(ROOT / "tools/wasm_needs")
+        code, out, err = run(ROOT / "tools/needs", "wasm")
         if code != 0:
             skip = err.strip()
         else:
@@ -108,7 +108,7 @@ def main():
         if why:
             failed += 1
             print(f"FAIL {library}: {why}")
-    code, out, err = run(ROOT / "tools/wasm_needs")
+    code, out, err = run(ROOT / "tools/needs", "wasm")
     if code != 0 or out != prefix + "\n" or err:
         failed += 1
         print(f"FAIL a second call: expected {prefix!r} alone, got {out!r} {err!r} and exit {code}")

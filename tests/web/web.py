@@ -33,7 +33,7 @@ def node():
     if int(re.match(r"v(\d+)", version)[1]) < OLDEST_NODE:
         raise Skip(f"node {version}: expected {OLDEST_NODE} or later")
     if not (WASM / "rlx_web.wasm").is_file():
-        raise Skip(f"{WASM}/rlx_web.wasm is not built (tools/wasm_needs; cmake --preset wasm; cmake --build build/wasm)")
+        raise Skip(f"{WASM}/rlx_web.wasm is not built (tools/needs wasm; cmake --preset wasm; cmake --build build/wasm)")
     return program
 
 

@@ -110,7 +110,7 @@ def texts_of_all_kernels():
 def conformance_of_some_ops():
     module = WASM / "rlx.wasm"
     if not module.is_file():
-        raise Skip(f"{module} is not built (tools/wasm_needs, cmake --preset wasm, cmake --build --preset wasm)")
+        raise Skip(f"{module} is not built (tools/needs wasm, cmake --preset wasm, cmake --build --preset wasm)")
     lists = [["rlx", "conform", "--device", "webgpu", "--op", op] for op in OPS]
     for op, found in zip(OPS, browse({"kind": "commands", "lists": lists}, module)["results"]):
         equal(found["code"], 0, f"{op}: {found['text'][-2000:]}")

@@ -12,7 +12,11 @@
 
 enum { MIN_VERSION = 29 }; /* of wgpu-native: the layouts of api.h */
 
+#if defined(_WIN32)
+static const char *const names[] = {"wgpu_native.dll"};
+#else
 static const char *const names[] = {"libwgpu_native.so", "libwgpu_native-release.so"};
+#endif
 static const char variable[] = "RLX_WEBGPU_LIBRARY", pure[] = "RLX_WEBGPU_PURE";
 
 static void *open_library(wg_loader *l, const char **name) {
@@ -28,9 +32,8 @@ static void *open_library(wg_loader *l, const char **name) {
     if (library) return library;
   }
   snprintf(l->why, sizeof l->why,
-           "no WebGPU here: libwgpu_native.so was not found (wgpu-native; the Python package wgpu has it), and %s is "
-           "not set",
-           variable);
+           "no WebGPU here: %s was not found (wgpu-native; the Python package wgpu has it), and %s is not set",
+           names[0], variable);
   return NULL;
 }
 

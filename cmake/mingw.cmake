@@ -1,0 +1,21 @@
+# Toolchain for 64-bit Windows: mingw-w64 (Debian: gcc-mingw-w64-x86-64, and g++-mingw-w64-x86-64 for programs in C++).
+# The preset mingw builds with it. What comes out needs no DLL but those of Windows 8 and later.
+set(CMAKE_SYSTEM_NAME Windows)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+# Threads are Windows' own, so the variant of the compiler without a library for POSIX threads is preferred.
+find_program(RLX_MINGW_CC NAMES x86_64-w64-mingw32-gcc-win32 x86_64-w64-mingw32-gcc REQUIRED)
+find_program(RLX_MINGW_CXX NAMES x86_64-w64-mingw32-g++-posix x86_64-w64-mingw32-g++)
+find_program(RLX_MINGW_RC NAMES x86_64-w64-mingw32-windres)
+set(CMAKE_C_COMPILER ${RLX_MINGW_CC})
+if(RLX_MINGW_CXX)
+  set(CMAKE_CXX_COMPILER ${RLX_MINGW_CXX})
+endif()
+if(RLX_MINGW_RC)
+  set(CMAKE_RC_COMPILER ${RLX_MINGW_RC})
+endif()
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-static-libgcc")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-static-libgcc")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

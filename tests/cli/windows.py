@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""The command on Windows: words and paths in UTF-8, long paths, streams of bytes, Ctrl-C, the time limit.
+
+    tests/cli/windows.py WINE RLX.EXE      (tools/test runs it in its step `windows`)
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+GRAPH = 'graph {\n  %x = input "x" : f32[3]\n  %y = mul(%x, %x)\n  output "y" = %y\n}\n'
+LONG = ["ops", "matmul*", "-r", "1000000", "--threads", "1"]
+PROGRAM = sys.argv[1:3]
+failed = []
+passed = 0
+
+
+def rlx(*words, **how):
+    how = {"stdin": subprocess.DEVNULL, **how} if "input" not in how else how
+    return subprocess.run([*PROGRAM, *map(str, words)], capture_output=True, timeout=300, **how)
+
+
+def check(name, ok, found):
+    global passed
+    if ok:
+        passed += 1
+    else:
+        failed.append(name)
+        print(f"FAIL {name}: {found}")
+
+
+def check_graph(name, path):
+    """A graph at this path is read, by a path in UTF-8, and its values are written beside it."""
+    path.write_text(GRAPH)
+    done = rlx("info", path, "--json")
+    check(f"{name}: read", done.returncode == 0 and path.name in json.loads(done.stdout.decode())["files"][0]["file"], done)
+    out = path.parent / ("out " + path.stem)
+    done = rlx("run", path, "--random", "1", "--out", out, "--json")
+    check(f"{name}: written", done.returncode == 0 and (out / "y.npy").read_bytes()[:6] == b"\x93NUMPY", done)
+    again = rlx("run", path, "--random", "1", "--out", out, "--json")
+    check(f"{name}: replaced", again.returncode == 0 and len(list(out.iterdir())) == 1, again)
+
+
+def check_streams():
+    done = rlx("ops")
+    check("no carriage returns", done.returncode == 0 and b"\r" not in done.stdout and done.stdout.count(b"\n") > 50, done)
+    done = rlx("graph", "-", input=GRAPH.encode())
+    check("standard input", done.returncode == 0 and b"mul(" in done.stdout, done)
+    done = rlx("gräph图")
+    check("a word that is no command", done.returncode == 2 and "'gräph图'" in done.stderr.decode(), done)
+    done = rlx("eval", "fehlt-ä.rlx")
+    check("a file that is not there", done.returncode == 1 and "fehlt-ä.rlx" in done.stderr.decode(), done)
+
+
+def check_ends():
+    process = subprocess.Popen([*PROGRAM, "bench", *LONG], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)  # wine makes Ctrl-C of it
+    try:
+        out, err = process.communicate(timeout=120)
+        check("Ctrl-C", process.returncode == 130, (process.returncode, out, err))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        check("Ctrl-C", False, "it did not end")
+    done = rlx("bench", *LONG, "--time-limit", "0.5")
+    check("the time limit", done.returncode == 1 and b"the time limit of 0.5 s is over" in done.stderr, done)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        strange = root / "größe 图像 🎲"
+        strange.mkdir()
+        check_graph("a name in UTF-8", strange / "é.rlx")
+        deep = root.joinpath(*(letter * 90 for letter in "abcd"))
+        deep.mkdir(parents=True)
+        check_graph("a long path", deep / "g.rlx")
+        check_streams()
+        check_ends()
+    print(f"{passed} passed, {len(failed)} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    os.environ.setdefault("LANG", "C.UTF-8")
+    sys.exit(main())
