@@ -6,8 +6,8 @@
 enum {
   ROWS = 2 * VF_LANES,
   KEYS = CPU_ATTENTION_KEYS,
-  KEY_GROUP = VF_LANES == 16 ? 8 : 4, /* keys at once, two vectors each: as many sums as registers allow */
-  VALUE_VECS = VF_LANES == 16 ? 4 : 2,
+  KEY_GROUP = VF_REGISTERS / 4, /* keys at once, two vectors each: as many sums as registers allow */
+  VALUE_VECS = VF_REGISTERS / 8,
   VALUE_ROWS = 4
 };
 
@@ -15,15 +15,18 @@ enum {
 
 CPU_INLINE void score_keys(const float *qt, const float *k, size_t k_row, size_t d, float *s, const size_t group) {
   vf low[KEY_GROUP], high[KEY_GROUP];
+  VF_UNROLL
   for (size_t i = 0; i < group; i++) low[i] = high[i] = vf_zero();
   for (size_t e = 0; e < d; e++) {
     vf q_low = vf_load(qt + e * ROWS), q_high = vf_load(qt + e * ROWS + VF_LANES);
+    VF_UNROLL
     for (size_t i = 0; i < group; i++) {
       vf x = vf_set(k[i * k_row + e]);
       low[i] = vf_fma(x, q_low, low[i]);
       high[i] = vf_fma(x, q_high, high[i]);
     }
   }
+  VF_UNROLL
   for (size_t i = 0; i < group; i++) {
     vf_store(s + i * ROWS, low[i]);
     vf_store(s + i * ROWS + VF_LANES, high[i]);
@@ -40,15 +43,19 @@ static void scores_lanes(const float *qt, const float *k, size_t k_row, size_t k
 CPU_INLINE void dot_rows(const float *q, const float *k, size_t d, float *s, const size_t group) {
   vf sum[4];
   size_t e = 0;
+  VF_UNROLL
   for (size_t r = 0; r < group; r++) sum[r] = vf_zero();
   for (; e + VF_LANES <= d; e += VF_LANES) {
     vf x = vf_load(k + e);
+    VF_UNROLL
     for (size_t r = 0; r < group; r++) sum[r] = vf_fma(x, vf_load(q + r * d + e), sum[r]);
   }
   if (e < d) {
     vf x = vf_load_n(k + e, d - e);
+    VF_UNROLL
     for (size_t r = 0; r < group; r++) sum[r] = vf_fma(x, vf_load_n(q + r * d + e, d - e), sum[r]);
   }
+  VF_UNROLL
   for (size_t r = 0; r < group; r++) s[r * KEYS] = vf_sum(sum[r]);
 }
 
@@ -70,17 +77,22 @@ static void soft_cap(float *s, size_t n, float cap) {
 
 /* Rows of a KV cache are far apart, and reading one is short: prefetch the row that is AHEAD rows later. */
 enum { AHEAD = 32 };
-#define WIDEN(name, LOAD)                                                                                       \
+#define WIDEN(name, TYPE, LOAD)                                                                                 \
   static void name(const uint16_t *from, size_t from_row, size_t n, size_t width, float *to) {                  \
     for (size_t i = 0; i < n; i++, from += from_row, to += width) {                                             \
       size_t e = 0;                                                                                             \
       for (size_t line = 0; line < width; line += 32) __builtin_prefetch(from + AHEAD * from_row + line, 0, 2); \
+      for (; e + 2 * VF_LANES <= width; e += 2 * VF_LANES) {                                                    \
+        vf low, high;                                                                                           \
+        vf_load_two_as(TYPE, from, e, &low, &high);                                                             \
+        vf_store(to + e, low), vf_store(to + e + VF_LANES, high);                                               \
+      }                                                                                                         \
       for (; e + VF_LANES <= width; e += VF_LANES) vf_store(to + e, LOAD(from + e));                            \
       if (e < width) vf_store_n(to + e, LOAD##_n(from + e, width - e), width - e);                              \
     }                                                                                                           \
   }
-WIDEN(widen_f16, vf_load_f16)
-WIDEN(widen_bf16, vf_load_bf16)
+WIDEN(widen_f16, RLX_F16, vf_load_f16)
+WIDEN(widen_bf16, RLX_BF16, vf_load_bf16)
 
 static void widen(rlx_dtype type, const void *from, size_t from_row, size_t n, size_t width, float *to) {
   if (type == RLX_F16) widen_f16(from, from_row, n, width, to);
@@ -155,18 +167,27 @@ static void softmax_rows(float *s, size_t rows, size_t keys, float *m, float *l,
 CPU_INLINE void add_tile(const float *p, size_t p_key, size_t p_row, const float *v, size_t v_row, size_t keys,
                          size_t dv, const float *rescale, float *acc, const size_t group, const size_t vecs) {
   vf sum[VALUE_ROWS][VALUE_VECS];
-  for (size_t r = 0; r < group; r++)
+  VF_UNROLL
+  for (size_t r = 0; r < group; r++) {
+    VF_UNROLL
     for (size_t j = 0; j < vecs; j++) sum[r][j] = vf_mul(vf_set(rescale[r]), vf_load(acc + r * dv + j * VF_LANES));
+  }
   for (size_t i = 0; i < keys; i++) {
     vf x[VALUE_VECS];
+    VF_UNROLL
     for (size_t j = 0; j < vecs; j++) x[j] = vf_load(v + i * v_row + j * VF_LANES);
+    VF_UNROLL
     for (size_t r = 0; r < group; r++) {
       vf w = vf_set(p[i * p_key + r * p_row]);
+      VF_UNROLL
       for (size_t j = 0; j < vecs; j++) sum[r][j] = vf_fma(w, x[j], sum[r][j]);
     }
   }
-  for (size_t r = 0; r < group; r++)
+  VF_UNROLL
+  for (size_t r = 0; r < group; r++) {
+    VF_UNROLL
     for (size_t j = 0; j < vecs; j++) vf_store(acc + r * dv + j * VF_LANES, sum[r][j]);
+  }
 }
 
 /* The last n < VF_LANES columns of one row. */

@@ -117,27 +117,41 @@ CPU_INLINE vf finish_one(const cpu_conv_out *out, vf v, size_t channel, size_t c
 CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, size_t first, size_t at) {
   const float *panel = b->panel + at, *w = b->w + first;
   float *acc = b->acc + first * b->lda + at;
-  vf sum[CHANNELS][TILE_VECS];
-  for (int c = 0; c < n; c++)
+  vf sum[CHANNELS][TILE_VECS], done[CHANNELS][TILE_VECS]; /* only constant indices into sum: it is in registers */
+  VF_UNROLL
+  for (int c = 0; c < n; c++) {
+    VF_UNROLL
     for (int j = 0; j < vecs; j++)
       sum[c][j] = b->add ? vf_load(acc + (size_t)c * b->lda + (size_t)j * VF_LANES) : vf_zero();
+  }
   for (size_t t = 0; t < b->rows; t++, panel += b->ldb, w += CHANNELS) {
     vf x[TILE_VECS];
     __builtin_prefetch(w + AHEAD * CHANNELS);
+    VF_UNROLL
     for (int j = 0; j < vecs; j++) x[j] = vf_load(panel + j * VF_LANES);
+    VF_UNROLL
     for (int c = 0; c < n; c++) {
-      vf y = vf_set(w[c]);
-      for (int j = 0; j < vecs; j++) sum[c][j] = vf_fma(y, x[j], sum[c][j]);
+      va y = va_load(w + c / VF_QUAD * VF_QUAD);
+      VF_UNROLL
+      for (int j = 0; j < vecs; j++) sum[c][j] = va_fma(y, c % VF_QUAD, x[j], sum[c][j]);
     }
   }
-  for (int c = 0; c < n; c++)
+  VF_UNROLL
+  for (int c = 0; c < n; c++) {
+    VF_UNROLL
+    for (int j = 0; j < vecs; j++) done[c][j] = sum[c][j];
+  }
+  VF_LOOP
+  for (int c = 0; c < n; c++) {
+    VF_LOOP
     for (int j = 0; j < vecs; j++) {
       size_t channel = first + (size_t)c, column = (size_t)j * VF_LANES;
-      if (!b->out) vf_store(acc + (size_t)c * b->lda + column, sum[c][j]);
+      if (!b->out) vf_store(acc + (size_t)c * b->lda + column, done[c][j]);
       else if (channel < b->channels)
         vf_store(b->out->dst + channel * b->out->step + at + column,
-                 finish_one(b->out, sum[c][j], channel, at + column));
+                 finish_one(b->out, done[c][j], channel, at + column));
     }
+  }
 }
 
 /* Stores one column of sums, by channel, with the epilogue if there is one. */
@@ -158,32 +172,43 @@ CPU_INLINE void put_column(const block *b, size_t column, float sums[CHANNELS]) 
   for (size_t c = 0; c < b->channels; c++) out->dst[c * out->step + column] = sums[c];
 }
 
+/* One step of k. */
+CPU_INLINE void add_positions(const int n, const float *panel, const float *w, vf sum[TAIL][WIDE]) {
+  VF_UNROLL
+  for (int j = 0; j < n; j++) {
+    VF_UNROLL
+    for (int v = 0; v < WIDE; v++) sum[j][v] = vf_fma(vf_set(panel[j]), vf_load(w + v * VF_LANES), sum[j][v]);
+  }
+}
+
 /* All sixteen channels by n positions. With few positions, each has several sums, to hide the latency of a
  * multiply-add. n and `sums` are compile-time constants. */
 CPU_INLINE void multiply_positions(const int n, const int sums, const block *b, size_t first) {
   const float *panel = b->panel + first, *w = b->w;
   vf sum[4][TAIL][WIDE];
-  for (int s = 0; s < sums; s++)
-    for (int j = 0; j < n; j++)
-      for (int v = 0; v < WIDE; v++) sum[s][j][v] = vf_zero();
+  VF_UNROLL
+  for (int i = 0; i < sums * n * WIDE; i++) sum[i / WIDE / n][i / WIDE % n][i % WIDE] = vf_zero();
   size_t t = 0;
-  for (; t + (size_t)sums <= b->rows; t += (size_t)sums)
+  for (; t + (size_t)sums <= b->rows; t += (size_t)sums) {
+    VF_UNROLL
     for (int s = 0; s < sums; s++, panel += b->ldb, w += CHANNELS) {
       __builtin_prefetch(w + AHEAD * CHANNELS);
-      for (int j = 0; j < n; j++)
-        for (int v = 0; v < WIDE; v++) sum[s][j][v] = vf_fma(vf_set(panel[j]), vf_load(w + v * VF_LANES), sum[s][j][v]);
+      add_positions(n, panel, w, sum[s]);
     }
-  for (; t < b->rows; t++, panel += b->ldb, w += CHANNELS)
-    for (int j = 0; j < n; j++)
-      for (int v = 0; v < WIDE; v++) sum[0][j][v] = vf_fma(vf_set(panel[j]), vf_load(w + v * VF_LANES), sum[0][j][v]);
-  for (int j = 0; j < n; j++) {
-    float column[CHANNELS];
-    for (int v = 0; v < WIDE; v++) {
-      for (int s = 1; s < sums; s++) sum[0][j][v] = vf_add(sum[0][j][v], sum[s][j][v]);
-      vf_store(column + v * VF_LANES, sum[0][j][v]);
-    }
-    put_column(b, first + (size_t)j, column);
   }
+  for (; t < b->rows; t++, panel += b->ldb, w += CHANNELS) add_positions(n, panel, w, sum[0]);
+  float column[TAIL][CHANNELS];
+  VF_UNROLL
+  for (int j = 0; j < n; j++) {
+    VF_UNROLL
+    for (int v = 0; v < WIDE; v++) {
+      VF_UNROLL
+      for (int s = 1; s < sums; s++) sum[0][j][v] = vf_add(sum[0][j][v], sum[s][j][v]);
+      vf_store(column[j] + v * VF_LANES, sum[0][j][v]);
+    }
+  }
+  VF_LOOP
+  for (int j = 0; j < n; j++) put_column(b, first + (size_t)j, column[j]);
 }
 
 static void multiply_tail(size_t n, const block *b, size_t first) {

@@ -41,16 +41,21 @@ CPU_INLINE void tile_rows(const int rows, const rlx_dtype type, size_t k, const 
   if (i < rows) sum[i % MR][0] = sum[i % MR][1] = vf_zero();
   EACH_ROW(CLEAR)
   for (size_t p = 0; p < k; p++, a += rows, b = skip_as(type, b, ldb)) {
-    vf b0 = vf_load_as(type, b, 0), b1 = vf_load_as(type, b, VF_LANES);
+    vf b0, b1;
+    vf_load_two_as(type, b, 0, &b0, &b1);
     if (rows > 2) { /* with fewer rows the loads are the limit */
       __builtin_prefetch(skip_as(type, b, PREFETCH * ldb));
       if (type == RLX_F32 && VF_LANES == 16) __builtin_prefetch(skip_as(type, b, PREFETCH * ldb + VF_LANES));
     }
-#define STEP(i)                                     \
-  if (i < rows) {                                   \
-    vf x = vf_set(a[i]);                            \
-    sum[i % MR][0] = vf_fma(x, b0, sum[i % MR][0]); \
-    sum[i % MR][1] = vf_fma(x, b1, sum[i % MR][1]); \
+#define STEP(i)                                                  \
+  if (i / VF_QUAD < rows / VF_QUAD) {                            \
+    va x = va_load(a + i / VF_QUAD * VF_QUAD);                   \
+    sum[i % MR][0] = va_fma(x, i % VF_QUAD, b0, sum[i % MR][0]); \
+    sum[i % MR][1] = va_fma(x, i % VF_QUAD, b1, sum[i % MR][1]); \
+  } else if (i < rows) {                                         \
+    vf x = vf_set(a[i]);                                         \
+    sum[i % MR][0] = vf_fma(x, b0, sum[i % MR][0]);              \
+    sum[i % MR][1] = vf_fma(x, b1, sum[i % MR][1]);              \
   }
     EACH_ROW(STEP)
   }
@@ -98,9 +103,13 @@ CPU_INLINE void row_panels(const rlx_dtype type, const bool far, size_t k, const
   const void *b0 = b, *b1 = skip_as(type, b, panel_step), *b2 = skip_as(type, b1, panel_step),
              *b3 = skip_as(type, b2, panel_step);
 #define CLEAR_PANEL(q, s) sum[s][q][0] = sum[s][q][1] = vf_zero();
-#define STEP_PANEL(q, s)                                                   \
-  sum[s][q][0] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb), sum[s][q][0]); \
-  sum[s][q][1] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb + VF_LANES), sum[s][q][1]);
+#define STEP_PANEL(q, s)                              \
+  {                                                   \
+    vf low, high;                                     \
+    vf_load_two_as(type, b##q, (s)*ldb, &low, &high); \
+    sum[s][q][0] = vf_fma(y, low, sum[s][q][0]);      \
+    sum[s][q][1] = vf_fma(y, high, sum[s][q][1]);     \
+  }
 #define NEXT_PANEL(q, steps)                                                                               \
   if (far) prefetch_stream(type, b##q, (steps)*ldb *(type == RLX_F32 ? sizeof(float) : sizeof(uint16_t))); \
   b##q = skip_as(type, b##q, (steps)*ldb);

@@ -93,20 +93,21 @@ CPU_INLINE int q_offset(rlx_dtype T) {
 }
 
 /* Words of codes whose products with 8-bit elements can be added in 16 bits: an element is at most 127 in size, and a
- * sum of 16 bits has two of the four products of a word. */
+ * sum has VB_SHORT products of each word. */
 CPU_INLINE int q_run(rlx_dtype T) {
+  const int most = VB_SHORT == 1 ? 2 : 1;
   if (!VB_SHORT) return 8;
   switch (T) { /* the largest code */
     case RLX_Q8_0:
     case RLX_Q8_K:
     case RLX_IQ4_NL:
-    case RLX_IQ4_XS: return 1; /* 128 */
-    case RLX_Q6_K: return 2;   /* 63 */
+    case RLX_IQ4_XS: return most;   /* 128 */
+    case RLX_Q6_K: return 2 * most; /* 63 */
     case RLX_Q5_0:
     case RLX_Q5_1:
     case RLX_Q5_K:
-    case RLX_MXFP4: return 4; /* 31, 24 */
-    default: return 8;        /* 15 */
+    case RLX_MXFP4: return 4 * most; /* 31, 24 */
+    default: return 8;               /* 15 */
   }
 }
 
@@ -128,9 +129,13 @@ CPU_INLINE vi q_tq1_0(const uint8_t *b, size_t r, int j, int i) {
   return q_times_3(q_word(b, r, TQ1_0_QH, 0), i % 4);
 }
 
+#if !defined(VB_OWN_NIBBLES)
+CPU_INLINE vi vb_nibbles(vi a, int half) { return q_and(q_shr(a, 4 * half), 0x0f0f0f0f); }
+#endif
+
 /* Four bits of word i % 4; the high ones for the upper half of 32. */
 CPU_INLINE vi q_nibbles(const uint8_t *b, size_t r, int field, int i) {
-  return q_and(q_shr(q_word(b, r, field, i % 4), 4 * (i / 4)), 0x0f0f0f0f);
+  return vb_nibbles(q_word(b, r, field, i % 4), i / 4);
 }
 /* Bit i of each byte as bit 4: the fifth bits, in the order of quant_pack.c. */
 CPU_INLINE vi q_fifth(const uint8_t *b, size_t r, int field, int i) {
@@ -147,7 +152,7 @@ CPU_INLINE vi q_one_bit(const uint8_t *b, size_t r, int field, int j, int i) {
 }
 /* Four bits of 32 bytes for 64 elements. */
 CPU_INLINE vi q_four_bits(const uint8_t *b, size_t r, int field, int j, int i) {
-  return q_and(q_shr(q_word(b, r, field, j / 2 * 8 + i), j % 2 * 4), 0x0f0f0f0f);
+  return vb_nibbles(q_word(b, r, field, j / 2 * 8 + i), j % 2);
 }
 
 /* Elements 4i .. 4i + 3 of part j. */
@@ -168,8 +173,8 @@ CPU_INLINE vi q_codes(rlx_dtype T, const uint8_t *b, size_t r, int j, int i) {
     case RLX_Q4_K: return q_four_bits(b, r, Q4_K_QS, j, i);
     case RLX_Q5_K: return vi_or(q_four_bits(b, r, Q5_K_QS, j, i), q_shl(q_one_bit(b, r, Q5_K_QH, j, i), 4));
     case RLX_Q6_K: {
-      vi low = q_shr(q_word(b, r, Q6_K_QL, j / 4 * 16 + j % 2 * 8 + i), j % 4 / 2 * 4);
-      return vi_or(q_and(low, 0x0f0f0f0f), q_shl(q_two_bits(b, r, Q6_K_QH, j, i), 4));
+      vi low = vb_nibbles(q_word(b, r, Q6_K_QL, j / 4 * 16 + j % 2 * 8 + i), j % 4 / 2);
+      return vi_or(low, q_shl(q_two_bits(b, r, Q6_K_QH, j, i), 4));
     }
     case RLX_TQ1_0: return q_leading_digit(q_tq1_0(b, r, j, i));
     default: return q_two_bits(b, r, TQ2_0_QS, j, i);

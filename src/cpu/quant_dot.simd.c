@@ -15,8 +15,9 @@
 
 /* Bytes of the codes of n elements. */
 CPU_INLINE size_t codes_bytes(rlx_dtype T, size_t n) { return vb_bytes(q_is_8_bit(T)) * n; }
-CPU_INLINE vb row_codes(rlx_dtype T, const uint8_t *row, size_t at) {
-  return vb_load(q_is_8_bit(T), row + codes_bytes(T, at));
+/* 16 of them. */
+CPU_INLINE vw row_codes(rlx_dtype T, const uint8_t *row, size_t at) {
+  return vw_load(q_is_8_bit(T), row + codes_bytes(T, at));
 }
 CPU_INLINE float row_scale(rlx_dtype T, const uint8_t *row, size_t k, size_t part) {
   float scale;
@@ -41,7 +42,7 @@ CPU_INLINE vf row_sum(rlx_dtype T, const uint8_t *row, size_t k, size_t sub) {
  * scale. *bad collects non-finite values: x * 0 is NaN for them. */
 CPU_INLINE float quantise_part(bool is_8, const float *a, uint8_t *q, uint32_t *sum, vf *bad, bool *in_range) {
   vf max = vf_zero();
-  Q_UNROLL
+  VF_UNROLL
   for (int i = 0; i < 32; i += VF_LANES) {
     vf x = vf_load(a + i);
     max = vf_max(max, vf_abs(x));
@@ -53,7 +54,7 @@ CPU_INLINE float quantise_part(bool is_8, const float *a, uint8_t *q, uint32_t *
   vf up = vf_set(largest > 0 ? 127 / largest : 0);
   for (int h = 0; h < 2; h++) {
     vi total = vi_set(0);
-    Q_UNROLL
+    VF_UNROLL
     for (int i = 16 * h; i < 16 * h + 16; i += VF_LANES) {
       vi whole = vi_of_vf(vf_mul(vf_load(a + i), up));
       vb_store(is_8, q + vb_bytes(is_8) * (size_t)i, whole);
@@ -96,6 +97,7 @@ static bool quantise(rlx_dtype T, const float *a, size_t k, void *row) {
 enum { PREFETCH_NEAR = 1024, PREFETCH_FAR = 10240 };
 CPU_INLINE size_t prefetch_bytes(rlx_dtype T) { return q_is_super(T) ? PREFETCH_FAR : PREFETCH_NEAR; }
 CPU_INLINE void prefetch(rlx_dtype T, const uint8_t *b, size_t bytes) {
+  VF_UNROLL
   for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(b + prefetch_bytes(T) + i, 0, 2);
 }
 
@@ -104,23 +106,23 @@ CPU_INLINE void prefetch(rlx_dtype T, const uint8_t *b, size_t bytes) {
  * more rows, extracting the digits once is cheaper. */
 CPU_INLINE vi dot_trits(const uint8_t *b, size_t r, int j, const uint8_t *row, size_t at, vi start) {
   vi zero = vi_set(0);
-  vs now = vs_begin(zero), next = vs_begin(zero);
-  Q_UNROLL
+  vs now = vs_begin(vt_begin(zero)), next = now;
+  VF_UNROLL
   for (int i = 0; i < 8; i++) {
     vi y = q_tq1_0(b, r, j, i);
-    vb q = row_codes(RLX_TQ1_0, row, at + 4 * (size_t)i);
-    now = vs_dot(false, now, vc_of(false, y), q);
-    next = vs_dot(false, next, vc_of(false, q_times_3(y, 1)), q);
+    vw q = row_codes(RLX_TQ1_0, row, at + 16 * (size_t)(i / 4));
+    now = vw_dot(false, now, vc_of(false, y), q, i % 4);
+    next = vw_dot(false, next, vc_of(false, q_times_3(y, 1)), q, i % 4);
   }
-  vi thrice = vs_end(zero, now);
+  vi thrice = vt_end(vs_end(vt_begin(zero), now));
   thrice = vi_add(thrice, vi_add(thrice, thrice));
-  return vi_add(start, vi_sar(vi_sub(thrice, vs_end(zero, next)), 8));
+  return vi_add(start, vi_sar(vi_sub(thrice, vt_end(vs_end(vt_begin(zero), next))), 8));
 }
 
 /* ---- an expanded group ---- */
 
 /* What is extracted from a group's block, stored once for many rows of a (VB_EXPANDS): the codes as vs_dot takes them,
- * [part][word][vector of rows]; then floats by row: the scale, the min, and the scales and mins of the sub-blocks. */
+ * [part][word][vector of rows] (VB_PAIRS: two words of half the rows each); then floats by row: the scale, the min, and the scales and mins of the sub-blocks. */
 CPU_INLINE size_t x_codes_bytes(rlx_dtype T) {
   return (size_t)q_parts(T) * 8 * (CPU_QUANT_ROWS / VF_LANES) * sizeof(vc);
 }
@@ -138,14 +140,18 @@ CPU_INLINE float *x_floats(rlx_dtype T, const uint8_t *x, size_t r, int which) {
 }
 
 CPU_INLINE void expand_block(rlx_dtype T, const uint8_t *b, uint8_t *x) {
-  Q_LOOP
+  VF_LOOP
   for (size_t r = 0; r < CPU_QUANT_ROWS; r += VF_LANES) {
     vf_store(x_floats(T, x, r, 0), q_scale(T, b, r));
     if (q_has_min(T)) vf_store(x_floats(T, x, r, 1), q_min(T, b, r));
-    Q_LOOP
+    VF_LOOP
     for (int j = 0; j < q_parts(T); j++) {
       for (int i = 0; i < 8; i++) {
+#if VB_PAIRS
+        vc codes = vp_codes(q_codes(T, b, r, j, i / 2 * 2), q_codes(T, b, r, j, i / 2 * 2 + 1), i % 2);
+#else
         vc codes = vc_of(q_is_8_bit(T), q_codes(T, b, r, j, i));
+#endif
         memcpy(x_codes(x, r, j, i), &codes, sizeof codes);
       }
       for (int h = 0; q_is_super(T) && h < q_subs(T); h++) {
@@ -188,34 +194,62 @@ CPU_INLINE vf get_sub_min(rlx_dtype T, bool x, const uint8_t *b, size_t r, int j
 
 /* Adds the products of words `from` to `end` of part j. */
 CPU_INLINE void dot_words(rlx_dtype T, bool x, int tile, int vecs, const uint8_t *b, size_t r, int j, int from, int end,
-                          const void *const *rows, size_t part, vi *sum) {
+                          const void *const *rows, size_t part, vt *sum) {
   vs some[Q_SUMS_MAX];
   Q_SUMS(some[m] = vs_begin(sum[m]))
-  Q_UNROLL
+  VF_UNROLL
   for (int i = from; i < end; i++) {
     vc codes[Q_SUMS_MAX];
     Q_VECS(codes[m] = get_codes(T, x, b, LANE, j, i))
-    Q_SUMS(some[m] = vs_dot(q_is_8_bit(T), some[m], codes[m % vecs], row_codes(T, ROW, 32 * part + 4 * (size_t)i)))
+    Q_SUMS(some[m] = vw_dot(q_is_8_bit(T), some[m], codes[m % vecs],
+                            row_codes(T, ROW, 32 * part + 16 * (size_t)(i / 4)), i % 4))
   }
   Q_SUMS(sum[m] = vs_end(sum[m], some[m]))
 }
 
+#if VB_PAIRS
+/* The same with expanded codes, two rows of a at a time: pair[m] is the sum for half a vector. */
+CPU_INLINE void dot_pairs(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_t r, int j, int from, int end,
+                          const void *const *rows, size_t part, vt *sum) {
+  vi pair[Q_SUMS_MAX];
+  Q_SUMS(pair[m] = vi_set(0))
+  VF_UNROLL
+  for (int i = from; i < end; i += 2) {
+    size_t at = 32 * part + 16 * (size_t)(i / 4);
+    vi codes[Q_SUMS_MAX];
+    vp q[Q_SUMS_MAX];
+    Q_EACH(2 * vecs, codes[m] = get_codes(T, true, b, r + (size_t)(m / 2) * VF_LANES, j, i + m % 2))
+    Q_EACH(tile / 2,
+           q[m] = vp_load((const uint8_t *)rows[2 * m] + at, (const uint8_t *)rows[2 * m + 1] + at, i / 2 % 2))
+    Q_SUMS(pair[m] = vp_dot(pair[m], q[m / (2 * vecs)], codes[m % (2 * vecs)]))
+  }
+#define PAIR_OF(m) (2 * ((m) / vecs / 2 * vecs + (m) % vecs))
+  Q_SUMS(sum[m] = vi_add(sum[m], vp_row(pair[PAIR_OF(m)], pair[PAIR_OF(m) + 1], m / vecs % 2)))
+}
+#endif
+
 /* Sub-block h of part j: integer sums, as f32. */
 CPU_INLINE void dot_sub(rlx_dtype T, bool x, int tile, int vecs, const uint8_t *b, size_t r, int j, int h,
                         const void *const *rows, size_t k, size_t part, vf *out) {
-  vi sum[Q_SUMS_MAX];
+  vt sum[Q_SUMS_MAX];
   const int words = 8 / q_subs(T), run = q_run(T), from = h * words;
-  Q_SUMS(sum[m] = q_offset(T) ? row_start(T, ROW, k, part * (size_t)q_subs(T) + (size_t)h) : vi_set(0))
+  const size_t sub = part * (size_t)q_subs(T) + (size_t)h;
   if (T == RLX_TQ1_0 && tile == 1 && vecs == 1 && !VB_SIGNED && !x) {
-    out[0] = vf_of_vi(dot_trits(b, r, j, rows[0], 32 * part, sum[0]));
+    out[0] = vf_of_vi(dot_trits(b, r, j, rows[0], 32 * part, row_start(T, rows[0], k, sub)));
     return;
   }
-  if (run >= words) dot_words(T, x, tile, vecs, b, r, j, from, from + words, rows, part, sum);
+  Q_SUMS(sum[m] = vt_begin(q_offset(T) ? row_start(T, ROW, k, sub) : vi_set(0)))
+#if VB_PAIRS
+  if (x) dot_pairs(T, tile, vecs, b, r, j, from, from + words, rows, part, sum);
+  else
+#endif
+    if (run >= words)
+    dot_words(T, x, tile, vecs, b, r, j, from, from + words, rows, part, sum);
   else {
-    Q_UNROLL
+    VF_UNROLL
     for (int i = from; i < from + words; i += run) dot_words(T, x, tile, vecs, b, r, j, i, i + run, rows, part, sum);
   }
-  Q_SUMS(out[m] = vf_of_vi(sum[m]))
+  Q_SUMS(out[m] = vf_of_vi(vt_end(sum[m])))
 }
 
 /* A block of 32: sum += d * scale * integer sum + min * row's sum. */
@@ -236,7 +270,7 @@ CPU_INLINE void dot_part(rlx_dtype T, bool x, int tile, int vecs, const uint8_t 
                          const void *const *rows, size_t k, size_t part, vf *scaled, vf *low) {
   const int subs = q_subs(T);
   vf inside[Q_SUMS_MAX];
-  Q_UNROLL
+  VF_UNROLL
   for (int h = 0; h < subs; h++) {
     vf whole[Q_SUMS_MAX], scale[Q_SUMS_MAX], min[Q_SUMS_MAX];
     dot_sub(T, x, tile, vecs, b, r, j, h, rows, k, part, whole);
@@ -264,11 +298,13 @@ CPU_INLINE void dot_super(rlx_dtype T, bool x, int tile, int vecs, const uint8_t
   vf scaled[Q_SUMS_MAX], low[Q_SUMS_MAX];
   Q_SUMS(scaled[m] = low[m] = vf_zero())
   if (is_unrolled(T, tile)) {
-    Q_UNROLL
-    for (int j = 0; j < SUPER_BLOCK / 32; j++)
+    VF_UNROLL
+    for (int j = 0; j < SUPER_BLOCK / 32; j++) {
       dot_part(T, x, tile, vecs, b, r, j, rows, k, part + (size_t)j, scaled, low);
+      VB_FORGETS;
+    }
   } else {
-    Q_LOOP
+    VF_LOOP
     for (int j = 0; j < SUPER_BLOCK / 32; j++)
       dot_part(T, x, tile, vecs, b, r, j, rows, k, part + (size_t)j, scaled, low);
   }
@@ -296,10 +332,10 @@ CPU_INLINE void q_block(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_
 /* The same loop as q_group, over expanded blocks. */
 CPU_INLINE void expanded_group(rlx_dtype T, const uint8_t *group, size_t n_blocks, const void *const *row_list,
                                size_t k, size_t at, float (*sums)[CPU_QUANT_ROWS]) {
-  enum { tile = CPU_QUANT_EXPANDED_ROWS, vecs = 1 }; /* more sums would not stay in registers */
+  enum { tile = CPU_QUANT_EXPANDED_ROWS, vecs = VB_EXPANDED_VECTORS }; /* more sums would not stay in registers */
   const void *rows[tile];
   Q_EACH(tile, rows[m % tile] = row_list[m % tile])
-  Q_LOOP
+  VF_LOOP
   for (size_t r = 0; r < CPU_QUANT_ROWS; r += (size_t)vecs * VF_LANES) {
     vf sum[Q_SUMS_MAX];
     const uint8_t *b = group;

@@ -28,7 +28,7 @@ CPU_INLINE void exact_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int
   for (int i = h * words; i < (h + 1) * words; i++) {
     vi codes = q_codes(T, b, r, j, i);
     if (flip) codes = vi_xor(codes, vi_set((int32_t)0x80808080u));
-    Q_UNROLL
+    VF_UNROLL
     for (int c = 0; c < 4; c++) {
       vf w = code_float(codes, c, offset);
       if (q_has_min(T)) w = vf_fma(w, scale, min);
@@ -48,9 +48,9 @@ CPU_INLINE void q_block(rlx_dtype T, int tile, int vecs, const uint8_t *b, size_
     return;
   }
   vf dmin = vf_neg(min);
-  Q_LOOP
+  VF_LOOP
   for (int j = 0; j < SUPER_BLOCK / 32; j++) {
-    Q_UNROLL
+    VF_UNROLL
     for (int h = 0; h < q_subs(T); h++) {
       if (q_has_sub_scale(T)) scale = vf_mul(d, q_sub_scale(T, b, r, j, h));
       if (q_has_min(T)) min = vf_mul(dmin, q_sub_min(T, b, r, j, h));

@@ -8,33 +8,9 @@
 
 #include "cpu/quant_codes.h"
 
-/* Q_UNROLL: loops with constant bounds, to be unrolled (not under a sanitizer, whose checks would make compiling take
- * minutes). Q_LOOP: loops that must not be unrolled. clang's warning about loops that it could not unroll is
- * disabled. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define Q_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define Q_SANITIZED
-#endif
-#endif
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define Q_LOOP _Pragma("clang loop unroll(disable)")
-#else
-#define Q_LOOP _Pragma("GCC unroll 1")
-#endif
-#if defined(Q_SANITIZED)
-#define Q_UNROLL Q_LOOP
-#elif defined(__clang__)
-#define Q_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define Q_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 /* For each m of n, at most 8. Unrolled by the preprocessor: otherwise sums in an array stay in memory until the
  * compiler unrolls the loop, and its alias analysis of every load makes compiling a third slower. */
-#if defined(Q_SANITIZED)
+#if defined(VF_SANITIZED)
 #define Q_EACH(n, ...) \
   for (int m = 0; m < (n); m++) __VA_ARGS__;
 #else
@@ -67,7 +43,7 @@ CPU_INLINE void q_group(rlx_dtype T, int tile, int vecs, const uint8_t *group, s
                         const void *const *row_list, size_t k, size_t at, float (*sums)[CPU_QUANT_ROWS]) {
   const void *rows[CPU_QUANT_TILE_MAX];
   Q_EACH(tile, rows[m] = row_list[m])
-  Q_LOOP
+  VF_LOOP
   for (size_t r = 0; r < CPU_QUANT_ROWS; r += (size_t)vecs * VF_LANES) {
     vf sum[Q_SUMS_MAX];
     const uint8_t *b = group;

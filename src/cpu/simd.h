@@ -12,18 +12,31 @@
  * VF_SUMS, how many sums a loop keeps in registers, by default three quarters of them; VF_FMA_IS_EXACT, whether vf_fma
  * always rounds once.
  *
+ * Some sets multiply by one lane of a register, so that a load serves several of them. va x = va_load(p) is VF_QUAD floats,
+ * and va_fma(x, i, b, c) is p[i] * b + c in every lane, for a constant i. vf_load_two_as loads two vectors that follow
+ * each other.
+ *
  * Bytes. A vi is also four bytes per lane: vb_add wraps, vb_lookup reads a table of 16 by the bytes (0 .. 15) and adds
- * an offset, vb_count counts how many of two rising limits a byte reaches. A sum of products of codes (bytes of a
+ * an offset, vb_nibbles takes the low or the high four bits of each, vb_count counts how many of two rising limits a byte reaches. A sum of products of codes (bytes of a
  * weight) with four elements of a row, in every lane, is a vs:
  *
- *     vs s = vs_begin(sum);                   as often as the sum fits: s = vs_dot(is_8, s, vc_of(is_8, codes), q);
+ *     vt sum = vt_begin(start);
+ *     vs s = vs_begin(sum);                   as often as the sum fits: s = vw_dot(is_8, s, vc_of(is_8, codes), q, i);
  *     sum = vs_end(sum, s);
+ *     vt_end(sum)
  *
- * VB_SHORT: the sum of a pair of products must fit 16 bits until vs_end. Codes are unsigned and below 128, or of 8 bits
+ * Here q is a vw, 16 elements of a row, of which word i (constant) is multiplied. VB_SHORT: how many products of a word
+ * are added in 16 bits, which they must fit until vs_end; 0: none. Codes are unsigned and below 128, or of 8 bits
  * (is_8): signed, or where VB_SIGNED is 0 unsigned. vb_store writes VF_LANES elements of a row as vb_load reads them,
  * in vb_bytes(is_8) bytes each (at most VB_MAX_BYTES). VB_EACH_TILE: the tiles of 1, 4 and 8 rows that fit in
- * registers, and VB_VECTORS(tile) how many vectors of codes with each. VB_UNROLLS: whether to unroll a super-block.
- * VB_EXPANDS: whether many rows are worth storing a weight's codes and scales as they are multiplied (a vc, floats). */
+ * registers, and VB_VECTORS(tile) how many vectors of codes with each. VB_UNROLLS: whether to unroll a super-block, and
+ * VB_FORGETS a statement between its parts.
+ * VB_EXPANDS: whether many rows are worth storing a weight's codes and scales as they are multiplied (a vc, floats), and
+ * VB_EXPANDED_VECTORS how many vectors of them are multiplied with four rows.
+ *
+ * VB_PAIRS: sums of two rows of elements (q) with eight codes of two rows of a weight. vp_codes(first, second, half) are
+ * two words of the rows of half a vector, vp_load(a, b, i) eight of 16 elements of two rows, s = vp_dot(s, q, codes) a
+ * sum for half a vector, and vp_row(low, high, row) the sums of one of the rows with the whole vector. */
 #ifndef RLX_CPU_SIMD_H
 #define RLX_CPU_SIMD_H
 
@@ -35,6 +48,30 @@
 #include "cpu/cpu.h"
 
 #define CPU_INLINE static inline __attribute__((always_inline, unused))
+
+/* VF_UNROLL: loops with constant bounds, to be unrolled: otherwise an array of sums stays in memory (not under a
+ * sanitizer, whose checks would make compiling take minutes). VF_LOOP: loops that must not be unrolled. clang's warning
+ * about loops that it could not unroll is disabled. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define VF_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define VF_SANITIZED
+#endif
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define VF_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define VF_LOOP _Pragma("GCC unroll 1")
+#endif
+#if defined(VF_SANITIZED)
+#define VF_UNROLL VF_LOOP
+#elif defined(__clang__)
+#define VF_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define VF_UNROLL _Pragma("GCC unroll 32")
+#endif
 
 /* 16 bytes; vx_load2 and vx_load4 are as many of them, `step` bytes apart, in one vector (VX_FEW, VX_MANY). */
 typedef uint8_t vx_bytes_ __attribute__((vector_size(16)));
@@ -51,6 +88,8 @@ CPU_INLINE vx_bytes_ vx_load1(const unsigned char *p, ptrdiff_t step) {
 #include "cpu/simd_avx2.h"
 #elif defined(__wasm_simd128__)
 #include "cpu/simd_wasm.h"
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#include "cpu/simd_neon.h"
 #else
 #include "cpu/simd_any.h"
 #endif
@@ -72,8 +111,42 @@ CPU_INLINE vb vb_load(bool is_8, const uint8_t *p) {
 }
 #endif
 
+#if !defined(VB_OWN_TOTAL)
+typedef vi vt;
+CPU_INLINE vt vt_begin(vi sum) { return sum; }
+CPU_INLINE vi vt_end(vt sum) { return sum; }
+#endif
+
+#if !defined(VB_OWN_WORDS)
+typedef const uint8_t *vw;
+CPU_INLINE vw vw_load(bool is_8, const uint8_t *p) { return (void)is_8, p; }
+CPU_INLINE vs vw_dot(bool is_8, vs s, vc codes, vw q, int i) {
+  return vs_dot(is_8, s, codes, vb_load(is_8, q + vb_bytes(is_8) * 4 * (size_t)i));
+}
+#endif
+
+#if !defined(VB_EXPANDED_VECTORS)
+#define VB_EXPANDED_VECTORS 1
+#endif
+#if !defined(VB_PAIRS)
+#define VB_PAIRS 0
+#endif
+
+#if !defined(VB_FORGETS)
+#define VB_FORGETS (void)0
+#endif
+
+enum { VF_QUAD = 4 };
+#if !defined(VF_OWN_LANES)
+typedef const float *va;
+CPU_INLINE va va_load(const float *p) { return p; }
+CPU_INLINE vf va_fma(va x, int i, vf b, vf c) { return vf_fma(vf_set(x[i]), b, c); }
+#endif
+
+#if !defined(VF_OWN_SIGN)
 CPU_INLINE vf vf_neg(vf a) { return vf_from_bits(vi_xor(vf_bits(a), vi_set(INT32_MIN))); }
 CPU_INLINE vf vf_abs(vf a) { return vf_from_bits(vi_and(vf_bits(a), vi_set(INT32_MAX))); }
+#endif
 
 #if !defined(VF_OWN_SCALE)
 /* 1 / x for x near 1 .. 1e4, to about the last bit. Where the set has a good first approximation, this is faster than
@@ -90,7 +163,9 @@ CPU_INLINE vf vf_scale(vf y, vf n) {
 }
 #endif
 
+#if !defined(VF_OWN_BF16_LOAD)
 CPU_INLINE vf vf_load_bf16(const uint16_t *p) { return vf_from_bits(vi_shl(vi_load_u16(p), 16)); }
+#endif
 /* Rounds to nearest even; NaN stays NaN. */
 CPU_INLINE vi vi_bf16_of_(vf v) {
   vi bits = vf_bits(v);
@@ -98,7 +173,9 @@ CPU_INLINE vi vi_bf16_of_(vf v) {
   vi rounded = vi_shr(vi_add(bits, vi_add(odd, vi_set(0x7fff))), 16);
   return vi_select(vf_is_nan(v), vi_or(vi_shr(bits, 16), vi_set(0x40)), rounded);
 }
+#if !defined(VF_OWN_BF16_STORE)
 CPU_INLINE void vf_store_bf16(uint16_t *p, vf v) { vi_store_u16(p, vi_bf16_of_(v)); }
+#endif
 
 /* The first n lanes of 16-bit floats, through a small buffer. */
 CPU_INLINE vf vf_load_f16_n(const uint16_t *p, size_t n) {
@@ -127,6 +204,20 @@ CPU_INLINE vf vf_load_as(rlx_dtype type, const void *p, size_t at) {
   if (type == RLX_F16) return vf_load_f16((const uint16_t *)p + at);
   if (type == RLX_BF16) return vf_load_bf16((const uint16_t *)p + at);
   return vf_load((const float *)p + at);
+}
+/* Elements at, at + 1, .. 2 VF_LANES of them. */
+CPU_INLINE void vf_load_two_as(rlx_dtype type, const void *p, size_t at, vf *low, vf *high) {
+#if defined(VF_OWN_TWO)
+  if (type == RLX_F16) {
+    vf_load_two_f16((const uint16_t *)p + at, low, high);
+    return;
+  }
+  if (type == RLX_BF16) {
+    vf_load_two_bf16((const uint16_t *)p + at, low, high);
+    return;
+  }
+#endif
+  *low = vf_load_as(type, p, at), *high = vf_load_as(type, p, at + VF_LANES);
 }
 CPU_INLINE vf vf_load_as_n(rlx_dtype type, const void *p, size_t at, size_t n) {
   if (type == RLX_F16) return vf_load_f16_n((const uint16_t *)p + at, n);

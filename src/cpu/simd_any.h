@@ -1,21 +1,13 @@
-/* 4 lanes in the compiler's vector types: any machine, with SSE2's products of 16 bits and NEON's fused multiply-add
- * where available. Included by simd.h, which says what the names mean. */
+/* 4 lanes in the compiler's vector types: any machine, with SSE2's products of 16 bits where available. Included by
+ * simd.h, which says what the names mean. */
 #include <math.h>
-#if defined(__ARM_NEON)
-#include <arm_neon.h>
-#elif defined(__SSE2__)
+#if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 #define VF_LANES 4
-#if defined(__aarch64__)
-#define VF_REGISTERS 32
-#define VF_FMA_IS_EXACT 1
-#define VF_TILE_ROWS 12 /* rows of a register tile with two vectors each */
-#else
 #define VF_REGISTERS 16
 #define VF_FMA_IS_EXACT 0
-#define VF_TILE_ROWS 6
-#endif
+#define VF_TILE_ROWS 6 /* rows of a register tile with two vectors each */
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
 typedef vi vm;
@@ -52,13 +44,8 @@ CPU_INLINE vf vf_div(vf a, vf b) { return a / b; }
 CPU_INLINE vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); }
 CPU_INLINE vf vf_min(vf a, vf b) { return vf_select(a < b, a, b); }
 CPU_INLINE vf vf_sqrt(vf a) { return (vf){sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3])}; }
-#if defined(__ARM_NEON) && defined(__aarch64__)
-CPU_INLINE vf vf_fma(vf a, vf b, vf c) { return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
-CPU_INLINE vf vf_fnma(vf a, vf b, vf c) { return (vf)vfmsq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
-#else
 CPU_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
 CPU_INLINE vf vf_fnma(vf a, vf b, vf c) { return c - a * b; }
-#endif
 CPU_INLINE vf vf_round(vf a) { return (vf){rintf(a[0]), rintf(a[1]), rintf(a[2]), rintf(a[3])}; }
 CPU_INLINE vf vf_floor(vf a) { return (vf){floorf(a[0]), floorf(a[1]), floorf(a[2]), floorf(a[3])}; }
 CPU_INLINE vf vf_ceil(vf a) { return (vf){ceilf(a[0]), ceilf(a[1]), ceilf(a[2]), ceilf(a[3])}; }

@@ -122,7 +122,7 @@ CPU_INLINE vi vb_lookup(const int8_t *table, int offset, vi nibbles) {
 #define VB_UNROLLS 1
 #define VB_EXPANDS 0
 #define VB_SIGNED 1
-#define VB_SHORT 1
+#define VB_SHORT 2
 #define VB_MAX_BYTES 1
 CPU_INLINE size_t vb_bytes(bool is_8) { return (void)is_8, 1; }
 #define VB_EACH_TILE(X, ...) X(__VA_ARGS__, 1) X(__VA_ARGS__, 4)

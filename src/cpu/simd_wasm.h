@@ -181,7 +181,7 @@ CPU_INLINE vi vb_lookup(const int8_t *table, int offset, vi nibbles) {
 /* Codes below 128 are the i7 factor, and an element of a row is a signed byte. An 8-bit code is the signed factor, and
  * an element is split into its positive and its negative part, of which one is 0: both are i7, and the difference of
  * the two sums of a pair fits 16 bits. */
-#define VB_SHORT 1
+#define VB_SHORT 2
 CPU_INLINE size_t vb_bytes(bool is_8) { return is_8 ? 2 : 1; }
 typedef struct vb {
   v128_t q, minus;
