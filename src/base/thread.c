@@ -263,7 +263,7 @@ static void close_run(rlx_pool *p) {
   }
   if (atomic_load(&p->n_joined) == 0) return;
   rlx_mutex_lock(&p->lock);
-  atomic_store(&p->waits, true);
+  (void)atomic_exchange(&p->waits, true); /* QEMU lets a load pass a store that is no exchange: C does not */
   while (atomic_load(&p->n_joined) > 0) await_idle(p);
   atomic_store(&p->waits, false);
   rlx_mutex_unlock(&p->lock);
