@@ -415,8 +415,8 @@ CPU_INLINE void row_taps(const size_t kernel, const size_t stride, const float *
 
 CPU_INLINE void depthwise_centred(const cpu_depthwise_plane *p, const size_t kernel, const size_t stride) {
   vf w[5][5];
-  for (size_t r = 0; r < kernel; r++)
-    for (size_t c = 0; c < kernel; c++) w[r][c] = vf_set(p->w[r * kernel + c]);
+  VF_UNROLL
+  for (size_t t = 0; t < kernel * kernel; t++) w[t / kernel][t % kernel] = vf_set(p->w[t]);
   vf bias = vf_set(p->end.bias);
   for (size_t y = 0; y < p->out_rows; y++)
     for (size_t i = 0; i < p->n; i += VF_LANES) {
@@ -427,6 +427,7 @@ CPU_INLINE void depthwise_centred(const cpu_depthwise_plane *p, const size_t ker
         if (from < p->pad_rows || from - p->pad_rows >= p->rows) continue;
         row_taps(kernel, stride, p->x + (from - p->pad_rows) * p->width, p->width, i, taps);
         vf part = vf_mul(w[r][0], taps[0]); /* a sum per row: shortens the chain of dependent multiply-adds */
+        VF_UNROLL
         for (size_t c = 1; c < kernel; c++) part = vf_fma(w[r][c], taps[c], part);
         sum = vf_add(sum, part);
       }
@@ -439,19 +440,23 @@ CPU_INLINE void depthwise_centred(const cpu_depthwise_plane *p, const size_t ker
 CPU_INLINE void depthwise_same(const cpu_depthwise_plane *p, const size_t kernel) {
   const size_t half = kernel / 2;
   vf w[5][5], bias = vf_set(p->end.bias), sum[6];
-  for (size_t r = 0; r < kernel; r++)
-    for (size_t c = 0; c < kernel; c++) w[r][c] = vf_set(p->w[r * kernel + c]);
+  VF_UNROLL
+  for (size_t t = 0; t < kernel * kernel; t++) w[t / kernel][t % kernel] = vf_set(p->w[t]);
   for (size_t i = 0; i < p->n; i += VF_LANES) {
+    VF_UNROLL
     for (size_t j = 0; j < kernel; j++) sum[j] = bias;
     for (size_t y = 0; y < p->rows; y++) {
       vf taps[5];
       row_taps(kernel, 1, p->x + y * p->width, p->width, i, taps);
-      for (size_t c = 0; c < kernel; c++)
-        for (size_t j = 0; j < kernel; j++) sum[j] = vf_fma(w[kernel - 1 - j][c], taps[c], sum[j]);
+      VF_UNROLL
+      for (size_t t = 0; t < kernel * kernel; t++)
+        sum[t % kernel] = vf_fma(w[kernel - 1 - t % kernel][t / kernel], taps[t / kernel], sum[t % kernel]);
       if (y >= half) put_sums(p, y - half, i, sum[0]);
       sum[kernel] = bias;
+      VF_UNROLL
       for (size_t j = 0; j < kernel; j++) sum[j] = sum[j + 1];
     }
+    VF_UNROLL
     for (size_t j = 0; j < half; j++)
       if (p->rows + j >= half) put_sums(p, p->rows + j - half, i, sum[j]);
   }
@@ -520,18 +525,23 @@ static void pool_row(bool is_max, const cpu_pool_row *r) {
 static float sum_all(const float *x, size_t n) {
   vf sum[4] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
   size_t i = 0;
-  for (; i + 4 * VF_LANES <= n; i += 4 * VF_LANES)
+  for (; i + 4 * VF_LANES <= n; i += 4 * VF_LANES) {
+    VF_UNROLL
     for (size_t j = 0; j < 4; j++) sum[j] = vf_add(sum[j], vf_load(x + i + j * VF_LANES));
+  }
   for (; i < n; i += VF_LANES) sum[0] = vf_add(sum[0], vf_load_n(x + i, n - i < VF_LANES ? n - i : VF_LANES));
   return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
 }
 
 static float max_all(const float *x, size_t n) {
   vf max[4];
+  VF_UNROLL
   for (size_t j = 0; j < 4; j++) max[j] = vf_set(-INFINITY);
   size_t i = 0;
-  for (; i + 4 * VF_LANES <= n; i += 4 * VF_LANES)
+  for (; i + 4 * VF_LANES <= n; i += 4 * VF_LANES) {
+    VF_UNROLL
     for (size_t j = 0; j < 4; j++) max[j] = max_of(vf_load(x + i + j * VF_LANES), max[j]);
+  }
   for (; i + VF_LANES <= n; i += VF_LANES) max[0] = max_of(vf_load(x + i), max[0]);
   float lanes[VF_LANES], result = -INFINITY;
   vf_store(lanes, max_of(max_of(max[0], max[1]), max_of(max[2], max[3])));
