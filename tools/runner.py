@@ -224,3 +224,29 @@ def jobs_argument(parser):
 
 if __name__ == "__main__":
     sys.exit("this is a part of tools/test and tools/soak; run those")
+
+
+# Machines that differ in what their processors have: all of isa.def's sets, no SMMLA, no products of bytes either.
+AARCH64_PROCESSORS = ("max", "neoverse-n1", "cortex-a53")
+AARCH64_ROOT = "/usr/aarch64-linux-gnu"
+
+
+def aarch64_missing():
+    """What keeps 64-bit Arm from being tried here; None where it can be."""
+    for tool, package in (("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"), ("qemu-aarch64", "qemu-user")):
+        if not shutil.which(tool):
+            return f"{tool} is not installed (Debian: {package})"
+    return None
+
+
+def aarch64_emulator(processor):
+    return ["qemu-aarch64", "-L", AARCH64_ROOT, "-cpu", processor]
+
+
+def aarch64_program(program, processor):
+    """A script that runs a program of the tree on an emulated processor, for scripts that want one program."""
+    wrapper = LOGS / f"aarch64-{processor}-{pathlib.Path(program).name}"
+    LOGS.mkdir(parents=True, exist_ok=True)
+    wrapper.write_text("#!/bin/sh\nexec " + " ".join(aarch64_emulator(processor)) + f" '{program}' \"$@\"\n")
+    wrapper.chmod(0o755)
+    return wrapper
