@@ -27,10 +27,11 @@ typedef enum cpu_isa { CPU_ISAS(CPU_ISA_ENUM, , ) CPU_ISA_COUNT } cpu_isa;
 #undef CPU_ISA_ENUM
 #define CPU_ISA_FIRST ((cpu_isa)0)
 
-cpu_isa cpu_isa_best(void);                        /* the best set that this machine can run */
-const char *cpu_isa_name(cpu_isa isa);             /* "avx2" */
-const char *cpu_isa_features(cpu_isa isa);         /* "sse2 avx2 fma f16c" */
-bool cpu_isa_find(const char *name, cpu_isa *out); /* false: unknown, or not supported by this machine */
+cpu_isa cpu_isa_best(void);                /* the best set that this machine can run */
+const char *cpu_isa_name(cpu_isa isa);     /* "avx2" */
+const char *cpu_isa_features(cpu_isa isa); /* "sse2 avx2 fma f16c" */
+/* "base" is the first set of every machine. False: unknown, or not supported by this machine. */
+bool cpu_isa_find(const char *name, cpu_isa *out);
 
 #define CPU_PASTE_(a, b) a##_##b
 #define CPU_PASTE(a, b) CPU_PASTE_(a, b)

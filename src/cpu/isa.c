@@ -70,6 +70,10 @@ const char *cpu_isa_name(cpu_isa isa) { return isa < CPU_ISA_COUNT ? names[isa] 
 const char *cpu_isa_features(cpu_isa isa) { return isa < CPU_ISA_COUNT ? features_of[isa] : ""; }
 
 bool cpu_isa_find(const char *name, cpu_isa *out) {
+  if (strcmp(name, "base") == 0) { /* the poorest, also where it has a name of its own */
+    *out = CPU_ISA_FIRST;
+    return true;
+  }
   for (int i = 0; i <= (int)cpu_isa_best(); i++)
     if (strcmp(name, names[i]) == 0) {
       *out = (cpu_isa)i;
