@@ -3,6 +3,7 @@
  * checks both. */
 #include <string.h>
 
+#include "base/os_cpu.h"
 #include "cpu/cpu.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -12,42 +13,6 @@ static bool has_f16c(void) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
-#elif defined(__aarch64__)
-/* A processor says what it has in registers that programs may not read: the system is asked. What a system has no name
- * for is absent. */
-typedef enum arm_feature { ARM_DOTPROD, ARM_I8MM, ARM_BF16 } arm_feature;
-#if defined(__linux__)
-#include <sys/auxv.h>
-
-static bool arm_has(arm_feature f) {
-  static const struct {
-    unsigned long word, bit;
-  } in[] = {
-    [ARM_DOTPROD] = {AT_HWCAP, 1ul << 20}, [ARM_I8MM] = {AT_HWCAP2, 1ul << 13}, [ARM_BF16] = {AT_HWCAP2, 1ul << 14}};
-  return getauxval(in[f].word) & in[f].bit;
-}
-#elif defined(__APPLE__)
-#include <sys/sysctl.h>
-#include <sys/types.h>
-
-static bool arm_has(arm_feature f) {
-  static const char *const names_of[] = {[ARM_DOTPROD] = "hw.optional.arm.FEAT_DotProd",
-                                         [ARM_I8MM] = "hw.optional.arm.FEAT_I8MM",
-                                         [ARM_BF16] = "hw.optional.arm.FEAT_BF16"};
-  int has = 0;
-  size_t bytes = sizeof has;
-  return sysctlbyname(names_of[f], &has, &bytes, NULL, 0) == 0 && has;
-}
-#elif defined(_WIN32)
-#include <windows.h>
-
-static bool arm_has(arm_feature f) {
-  static const unsigned long numbers[] = {[ARM_DOTPROD] = 43, [ARM_I8MM] = 66, [ARM_BF16] = 68}; /* winnt.h */
-  return IsProcessorFeaturePresent(numbers[f]);
-}
-#else
-static bool arm_has(arm_feature f) { return (void)f, false; }
-#endif
 #endif
 
 #define CPU_ISA_NAME(A, B, name, runs, features) #name,
