@@ -189,6 +189,10 @@ typedef struct jinja_block {
   jinja_node **v;
   size_t n;
 } jinja_block;
+typedef struct jinja_ids {
+  uint32_t *v;
+  size_t n;
+} jinja_ids;
 struct jinja_node {
   uint8_t op;
   bool uses_caller, uses_kwargs, uses_varargs; /* of a macro or call block */
@@ -200,19 +204,22 @@ struct jinja_node {
   jinja_block named; /* values of named arguments: value is the name, a the expression; defaults of parameters */
   jinja_node *star, *stars;
   jinja_block body, other;
-  const jinja_builtin *builtin; /* of a filter or test; NULL: none of this name */
-  uint8_t *operators;           /* of OP_COMPARE */
+  jinja_ids hidden, other_hidden; /* names that the scopes of the two hide when they begin (jinja_scope.c) */
+  const jinja_builtin *builtin;   /* of a filter or test; NULL: none of this name */
+  uint8_t *operators;             /* of OP_COMPARE */
 };
 
 typedef struct jinja_program {
   rlx_bump heap;
   jinja_block root;
+  jinja_ids hidden;
   RLX_ARRAY(const jinja_text *) names; /* by id */
 } jinja_program;
 
 enum { JINJA_MAX_TEMPLATE = 1 << 20, JINJA_MAX_NAMES = 1024, JINJA_MAX_PARSE_DEPTH = 120 };
 rlx_status jinja_parse(const char *text, size_t bytes, jinja_program *out); /* deinitialise it after a failure too */
 void jinja_program_deinit(jinja_program *p);
+rlx_status jinja_settle_scopes(jinja_program *p); /* the last part of parsing */
 
 /* ---- Tokens: jinja_lex.c ---- */
 
@@ -422,7 +429,8 @@ rlx_status jinja_eval_args(jinja_run *r, const jinja_node *e, jinja_args *out);
 rlx_status jinja_call_macro(jinja_run *r, const jinja_macro *m, jinja_args *args, jinja_value *out);
 rlx_status jinja_assign(jinja_run *r, const jinja_node *target, jinja_value v);
 rlx_status jinja_set(jinja_run *r, uint32_t id, jinja_value v);
-rlx_status jinja_enter_scope(jinja_run *r, jinja_scope *parent, jinja_scope **out);
+/* Makes a scope the current one, in which some names are hidden. */
+rlx_status jinja_enter_scope(jinja_run *r, jinja_scope *parent, const jinja_ids *hidden);
 rlx_status jinja_loop_pull(jinja_run *r, jinja_loop *l, bool *found); /* one more element into `passed` */
 
 /* ---- Tables ---- */

@@ -122,6 +122,7 @@ static rlx_status eval_name(jinja_run *r, const jinja_node *e, jinja_value *out)
     for (size_t i = 0; i < s->variables.n; i++)
       if (s->variables.v[i].id == e->id) {
         *out = s->variables.v[i].value;
+        if (out->kind == JINJA_ABSENT) *out = jinja_undefined(r->program->names.v[e->id]->p);
         return RLX_OK;
       }
   }

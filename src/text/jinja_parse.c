@@ -389,6 +389,7 @@ rlx_status jinja_parse(const char *text, size_t bytes, jinja_program *out) {
     jinja_parser p = {.program = out, .at = tokens.list.v};
     s = parse_until(&p, NULL, &out->root);
   }
+  if (!s) s = jinja_settle_scopes(out);
   rlx_array_deinit(&tokens.list);
   rlx_str_deinit(&clean);
   return s;

@@ -14,12 +14,6 @@ static rlx_status run_block(jinja_run *r, const jinja_block *b);
 
 /* ---- Variables ---- */
 
-rlx_status jinja_enter_scope(jinja_run *r, jinja_scope *parent, jinja_scope **out) {
-  RLX_TRY(JINJA_NEW(r, 1, out));
-  (*out)->parent = parent;
-  return RLX_OK;
-}
-
 rlx_status jinja_set(jinja_run *r, uint32_t id, jinja_value v) {
   jinja_scope *s = r->scope;
   RLX_TRY(jinja_count(r, s->variables.n / 8));
@@ -37,6 +31,15 @@ rlx_status jinja_set(jinja_run *r, uint32_t id, jinja_value v) {
     s->variables.cap = cap;
   }
   s->variables.v[s->variables.n++] = (jinja_variable){id, v};
+  return RLX_OK;
+}
+
+rlx_status jinja_enter_scope(jinja_run *r, jinja_scope *parent, const jinja_ids *hidden) {
+  jinja_scope *s;
+  RLX_TRY(JINJA_NEW(r, 1, &s));
+  s->parent = parent;
+  r->scope = s;
+  for (size_t i = 0; i < hidden->n; i++) RLX_TRY(jinja_set(r, hidden->v[i], (jinja_value){.kind = JINJA_ABSENT}));
   return RLX_OK;
 }
 
@@ -142,13 +145,12 @@ static rlx_status take_rest(jinja_run *r, const jinja_macro *m, jinja_args *args
 }
 
 rlx_status jinja_call_macro(jinja_run *r, const jinja_macro *m, jinja_args *args, jinja_value *out) {
-  jinja_scope *outer = r->scope, *inner;
+  jinja_scope *outer = r->scope;
   uint32_t line = r->line;
   bool *used;
   RLX_TRY(jinja_deeper(r));
-  RLX_TRY(jinja_enter_scope(r, m->scope, &inner));
   RLX_TRY(JINJA_NEW(r, args->n_named, &used));
-  r->scope = inner;
+  RLX_TRY(jinja_enter_scope(r, m->scope, &m->node->hidden));
   for (size_t i = 0; i < m->node->items.n; i++) RLX_TRY(take_argument(r, m, i, args, used));
   RLX_TRY(take_rest(r, m, args, used));
   RLX_TRY(capture(r, &m->node->body, out));
@@ -187,9 +189,9 @@ rlx_status jinja_loop_pull(jinja_run *r, jinja_loop *l, bool *found) {
     jinja_value v = l->source->v[l->at++], holds;
     *found = true;
     if (n->c) {
-      jinja_scope *current = r->scope, *inner;
-      RLX_TRY(jinja_enter_scope(r, l->outer, &inner));
-      r->scope = inner;
+      static const jinja_ids none = {0};
+      jinja_scope *current = r->scope;
+      RLX_TRY(jinja_enter_scope(r, l->outer, &none));
       RLX_TRY(jinja_assign(r, n->a, v));
       RLX_TRY(jinja_eval(r, n->c, &holds));
       r->scope = current;
@@ -202,9 +204,7 @@ rlx_status jinja_loop_pull(jinja_run *r, jinja_loop *l, bool *found) {
 
 /* One turn; *finished: it reached its end. */
 static rlx_status run_turn(jinja_run *r, jinja_loop *l, bool *finished) {
-  jinja_scope *inner;
-  RLX_TRY(jinja_enter_scope(r, l->outer, &inner));
-  r->scope = inner;
+  RLX_TRY(jinja_enter_scope(r, l->outer, &l->node->hidden));
   if (r->loop_id != UINT32_MAX) RLX_TRY(jinja_set(r, r->loop_id, (jinja_value){.kind = JINJA_LOOP, .loop = l}));
   RLX_TRY(jinja_assign(r, l->node->a, l->passed.v[l->index]));
   RLX_TRY(run_block(r, &l->node->body));
@@ -231,9 +231,8 @@ static rlx_status run_for(jinja_run *r, const jinja_node *n) {
     if (leaves) break;
   }
   if (finished || !n->other.n) return RLX_OK;
-  jinja_scope *outer = r->scope, *inner;
-  RLX_TRY(jinja_enter_scope(r, outer, &inner));
-  r->scope = inner;
+  jinja_scope *outer = r->scope;
+  RLX_TRY(jinja_enter_scope(r, outer, &n->other_hidden));
   RLX_TRY(run_block(r, &n->other));
   r->scope = outer;
   return RLX_OK;
@@ -254,7 +253,9 @@ static rlx_status run_if(jinja_run *r, const jinja_node *n) {
 static rlx_status run_scoped(jinja_run *r, const jinja_node *n) {
   jinja_scope *outer = r->scope, *inner;
   jinja_value text, filtered;
-  RLX_TRY(jinja_enter_scope(r, outer, &inner));
+  RLX_TRY(jinja_enter_scope(r, outer, &n->hidden));
+  inner = r->scope;
+  r->scope = outer;
   for (size_t i = 0; n->op == OP_WITH && i + 1 < n->items.n; i += 2) {
     jinja_value v;
     RLX_TRY(jinja_eval(r, n->items.v[i + 1], &v));
@@ -347,11 +348,9 @@ static rlx_status set_globals(jinja_run *r, const jinja_dict *input) {
 
 rlx_status jinja_run_program(jinja_run *r, const jinja_dict *input, jinja_builder *out) {
   const jinja_value *now = input ? jinja_dict_member(input, "strftime_now") : NULL;
-  jinja_scope *scope;
   if (now && now->kind == JINJA_TEXT) r->now = now->text->p;
   RLX_TRY(set_globals(r, input));
-  RLX_TRY(jinja_enter_scope(r, NULL, &scope));
-  r->scope = scope;
+  RLX_TRY(jinja_enter_scope(r, NULL, &r->program->hidden));
   r->out = out;
   return run_block(r, &r->program->root);
 }

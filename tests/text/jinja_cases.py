@@ -121,7 +121,7 @@ VALUES = {
     "nums": [3, 1, 2, 10, -1], "strs": ["b", "A", "c", "B", "a"], "none_list": [], "mixed": [1, "a", None, True, 2.5, [1], {"k": "v"}],
     "d": {"b": 1, "a": [1, 2], "C": {"x": "y"}, "items": "shadowed", "1": "one"}, "empty_dict": {},
     "people": [{"name": "Ann", "age": 30, "tags": ["x"]}, {"name": "bob", "age": 25}, {"name": "Cy", "age": 30, "tags": None}],
-    "nested": {"a": {"b": {"c": [10, {"d": "deep"}]}}}, "ctl": "tab\there \"q\" \\ \u0007 \u2028 \u00ad é",
+    "nested": {"a": {"b": {"c": [10, {"d": "deep"}]}}}, "x": "of the input", "v": 3, "w": [1], "ctl": "tab\there \"q\" \\ \u0007 \u2028 \u00ad é",
 }
 EXPRESSIONS = """
 n + 1|n - 1|n * 2|n / 2|n // 2|n % 3|neg // 2|neg % 2|n ** 2|2 ** -1|2 ** 0.5|-n|+n|--n|-n ** 2|1 + 2 * 3 ** 2|7.5 // 2|-7.5 // 2|-7.5 % 2|7 % -3|7 // -3|1 / 3
@@ -186,6 +186,31 @@ STATEMENTS = [
     "{% if yes %}\n\n{% endif %}|", "{% for x in nums %}\n  {{ x }}\n{% endfor %}\n|", "\t{% set x = 1 %}\n\t{{ x }}", "a {%- if yes %} b {% endif -%} c", "{%-if yes-%}a{%-endif-%}", "{{ {'a': {'b': 1}}['a']['b'] }}", "{{ '}}' }}{{ '%}' }}", "{% set x = '{% raw %}' %}{{ x }}", "{{ [1, {2: 3}] }}", "{{n}}{{f}}", "\u00a0{% if yes %}x{% endif %}\u2003\n",
     "{% if %}{% endif %}", "{% if yes %}", "{{ n", "{{ }}", "{% nosuch %}", "{% endif %}", "{{ 1 + }}", "{{ n n }}", "{{ a b }}", "{# x", "{% raw %}x", "{{ 'x }}", "{% for x nums %}{% endfor %}", "{% set = 1 %}", "{% set 1 = 2 %}", "{{ n | }}", "{{ n is }}", "{{ (1 }}", "{{ 1) }}", "{{ [1 }}", "{{ {1} }}", "{{ n | nosuch }}", "{% if no %}{{ n | nosuch }}{% endif %}ok", "{{ 'a' if yes else (n | nosuch) }}", "{{ n is nosuch }}", "{% if no %}{{ n is nosuch }}{% endif %}ok", "{% if no %}{% for x in [1] %}{{ n | nosuch }}{% endfor %}{% endif %}ok", "{{ 007 }}", "{{ 08 }}", "{{ 1__0 }}", "{{ 5a }}", "{{ \u00e9 }}", "{{ $ }}", "{{ 'a' 'b' 1 }}", "{% include 'x' %}", "{% extends 'x' %}", "{% block a %}x{% endblock %}", "{% import 'x' as y %}", "{% do nums %}", "{% autoescape true %}{% endautoescape %}", "{{ x.y.z }}", "{{ loop.index }}", "{{ self }}", "{{ true.x }}{{ none.x }}", "{% set true = 1 %}", "{% macro f(a, a) %}{% endmacro %}", "{% macro f(a=1, b) %}{% endmacro %}", "{{ f(a=1, 2) }}", "{{ text.__class__ }}", "{{ d._x }}", "{{ n.__add__(1) }}",
     "{% set x = 5 %}{% if x is eq 5 and not x is eq 6 %}y{% endif %}", "{% if not loop is defined %}a{% endif %}{% for x in [1] %}{% if loop is defined %}b{% endif %}{% endfor %}", "{% for message in people %}{% if not loop.last and people[loop.index].age == 25 %}{{ message.name }}{% endif %}{% endfor %}", "{% for i in range(people | length - 1, -1, -1) %}{{ people[i].name }}{% endfor %}", "{% for x in people[1:] + people[:1] %}{{ x.name }}{% endfor %}", "{% for x in people | reverse %}{{ x.name }}{{ loop.last }}{% endfor %}", "{% for x in people[::-1] %}{% set i = people | length - loop.index %}{{ i }}{% endfor %}",
+    # A scope's own names, before they are set
+    "{% macro f() %}{{ n }}{% endmacro %}{{ f() }}{% set n = 1 %}{{ f() }}",
+    "{% for i in [1] %}{{ n }}{% endfor %}{% set n = 1 %}{{ n }}",
+    "{% for i in [1] %}{{ n }}{% endfor %}{% if no %}{% set n = 1 %}{% endif %}{{ n }}",
+    "{% for i in [1] %}{{ n }}{% endfor %}{{ n }}{% set n = 1 %}{{ n }}",
+    "{{ n }}{% for i in [1] %}{{ n }}{% endfor %}{% set n = 1 %}{{ n }}",
+    "{% if no %}{{ n }}{% set n = 1 %}{% elif no %}{% set n = 2 %}{% else %}{{ n }}{% set n = 3 %}{% endif %}{{ n }}",
+    "{% if yes %}{{ n }}{% set n = 1 %}{% elif no %}{% set n = 2 %}{% else %}{% set n = 3 %}{% endif %}{{ n }}",
+    "{% if no %}{% set n = 1 %}{% elif yes %}{{ n }}{% elif no %}{% set n = 2 %}{% else %}{% set n = 3 %}{% endif %}{{ n }}",
+    "{% for i in [1,2] %}{% for j in [1] %}{{ n }}{% endfor %}{% set n = i %}{{ n }}{% endfor %}{{ n }}",
+    "{% for i in [1,2] %}{% macro g() %}{{ n }}{% endmacro %}{{ g() }}{% set n = i %}{{ g() }}{% endfor %}{{ n }}",
+    "{% with %}{% for j in [1] %}{{ n }}{% endfor %}{% set n = 2 %}{{ n }}{% endwith %}{{ n }}",
+    "{% set x %}{{ n }}{% endset %}{% set n = 3 %}{{ x }}{{ n }}",
+    "{% filter upper %}{{ text }}{% endfilter %}{% set text = 'z' %}",
+    "{% generation %}{{ text }}{% endgeneration %}{% set text = 'z' %}",
+    "{% macro f(n) %}{{ n }}{% for i in [1] %}{{ text }}{% endfor %}{% set text = 3 %}{% endmacro %}{{ f(1) }}{{ text }}",
+    "{% for n in [1] %}{% endfor %}{{ n }}",
+    "{% for i in [1] if n %}{{ i }}{% endfor %}{% set n = 1 %}",
+    "{% for i in [n] %}{{ i }}{% endfor %}{% set n = 1 %}",
+    "{% call f() %}{{ n }}{% endcall %}{% macro f() %}{{ caller() }}{% endmacro %}",
+    "{% macro f() %}{{ caller() }}{% endmacro %}{% call f() %}{{ n }}{% endcall %}{% set n = 2 %}",
+    "{% if yes %}{% for i in [1] %}{{ n }}{% endfor %}{% set n = 1 %}{% endif %}{{ n }}",
+    "{% if yes %}{% for i in [1] %}{{ n }}{% endfor %}{% endif %}{% set n = 1 %}{{ n }}",
+    "{% set ns = namespace() %}{% for i in [1] %}{{ n is defined }}{% endfor %}{% set n = namespace() %}{{ n is defined }}",
+    "{% for i in [1,2] %}{% if n is defined %}d{% endif %}{% for k in [1] %}{{ n }}{% endfor %}{% set n = 3 %}{% endfor %}",
     "{% set content = 'a</think>b' %}{% if '</think>' in content %}{{ content.split('</think>')[-1].lstrip('\\n') }}{% endif %}", "{% set ns = namespace(a=[]) %}{% for x in nums %}{% set ns.a = ns.a + [x * 2] %}{% endfor %}{{ ns.a | join(',') }}", "{% set ns = namespace(s='') %}{% for x in strs %}{% set ns.s = ns.s ~ x ~ (', ' if not loop.last else '') %}{% endfor %}{{ ns.s }}",
 ]
 
