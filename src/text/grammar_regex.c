@@ -1,11 +1,11 @@
 /* Regular expressions, as ECMA-262 writes and means them, without what is not regular.
  *
- * Characters, classes, groups, alternatives, repetitions (lazy ones match the same texts), \d \w \s (of ASCII, blanks of
- * Unicode) and their opposites. ^ and $ may stand at the beginning and the end of a top-level alternative. Looking
+ * Characters, classes, groups, alternatives, repetitions (lazy ones match the same texts), \d \w \s (of ASCII, blanks
+ * of Unicode) and their opposites. ^ and $ may stand at the beginning and the end of a top-level alternative. Looking
  * around, word boundaries, references back, flags and Unicode properties are refused by name.
  *
- * In a schema the pattern is about a string's value, but the text has the string as JSON writes it. There each character
- * of a class becomes its spelling: a line end in [^x] is the two characters \n. */
+ * In a schema the pattern is about a string's value, but the text has the string as JSON writes it. There each
+ * character of a class becomes its spelling: a line end in [^x] is the two characters \n. */
 #include <string.h>
 
 #include "text/grammar.h"

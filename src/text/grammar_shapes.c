@@ -320,9 +320,9 @@ static rlx_status matches(const char *pattern, const char *name, bool *out) {
   return s;
 }
 
-/* Names of additional members: all but those listed. At each character of their trie: one that no listed name has there,
- * and then anything; or one that some have, and on; or the end, if no listed name ends. `list` is sorted by nothing: few
- * names. */
+/* Names of additional members: all but those listed. At each character of their trie: one that no listed name has
+ * there, and then anything; or one that some have, and on; or the end, if no listed name ends. `list` is not sorted:
+ * names are few. */
 static grammar_ref other_names(schema_reader *r, const char *const *names, size_t n, size_t depth) {
   grammar_tree *t = r->t;
   const grammar_range all = {0, 0x10ffff};
@@ -346,8 +346,8 @@ static grammar_ref other_names(schema_reader *r, const char *const *names, size_
       if (strncmp(names[m], names[i], bytes) == 0) rest[n_rest++] = names[m] + bytes;
     uint32_t code = 0; /* UTF-8, checked by jansson */
     for (size_t b = 0; b < bytes; b++)
-      code = b ? code << 6 | ((unsigned char)names[i][b] & 0x3f)
-               : (unsigned char)names[i][b] & (bytes == 1 ? 0x7f : 0xff >> (bytes + 1));
+      code = b ? code << 6 | ((unsigned char)names[i][b] & 0x3fu)
+               : (unsigned char)names[i][b] & (bytes == 1 ? 0x7fu : 0xffu >> (bytes + 1));
     taken[n_taken++] = (grammar_range){code, code};
     grammar_ref below = other_names(r, rest, n_rest, depth + 1);
     parts[k++] = GRAMMAR_SEQUENCE_OF(t, grammar_json_text(t, names[i], bytes), below);
