@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STACKS = 2048, MAX_NESTING = 1 << 16, MAX_POINTS = 1 << 16 };
+enum { MAX_STACKS = 8192, MAX_NESTING = 1 << 16, MAX_POINTS = 1 << 16 };
 #define MAX_MACHINE ((size_t)1 << 22) /* frames, configs, members */
 #define MAX_ROWS ((size_t)1 << 25)
 
