@@ -335,7 +335,7 @@ static rlx_status read_choice(reader *r, grammar_ref *out) {
 rlx_status grammar_read_regex(grammar_tree *t, const char *text, size_t bytes, grammar_regex_mode mode,
                               grammar_ref *root) {
   reader r = {.t = t, .mode = mode, .text = text, .at = text, .end = text + bytes};
-  rlx_status s = read_choice(&r, root);
+  rlx_status s = rlx_array_reserve(&r.parts, 16) ? read_choice(&r, root) : no_memory();
   if (!s && r.at < r.end) s = invalid(&r, "a closing parenthesis without an opening one");
   rlx_array_deinit(&r.parts);
   rlx_array_deinit(&r.ranges);
