@@ -34,7 +34,8 @@ def grammar_of(sample):
         return llguidance.LLMatcher.grammar_from_lark(llguidance.gbnf_to_lark.any_to_lark(sample["text"]))
     if sample["kind"] == 2:
         return llguidance.LLMatcher.grammar_from_regex(sample["text"])
-    return llguidance.LLMatcher.grammar_from_json_schema(sample["text"] or '{"type": "object"}', {"whitespace_pattern": "[ \\n\\t]{0,22}"})
+    blanks = {"whitespace_pattern": "[ \\n\\t]{0,22}"}
+    return llguidance.LLMatcher.grammar_from_json_schema(sample["text"] or '{"type": "object"}', blanks)
 
 
 def measure(tokenizer, grammar, ids):
@@ -62,7 +63,8 @@ def main():
         if not cold or not warm:
             print(f"{sample['name']:14} takes none of the tokens")
             continue
-        print(f"{sample['name']:14} {len(cold):4} of {len(sample['ids']):4} tokens; us per mask: cold {sum(cold) / len(cold):6.1f} "
+        print(f"{sample['name']:14} {len(cold):4} of {len(sample['ids']):4} tokens; us per mask: "
+              f"cold {sum(cold) / len(cold):6.1f} "
               f"(max {cold[-1]:7.1f}), warm {sum(warm) / len(warm):6.1f} (max {warm[-1]:7.1f})")
 
 
