@@ -97,8 +97,11 @@ static rlx_status plain_decimal(const json_t *v, const schema_path *at, char tex
   const double x = json_number_value(v);
   if (!status && (digits > MAX_DIGITS / 2 || (e && fabs(x) > 1e30) || s.n > MAX_DIGITS))
     status = schema_fail(at, RLX_UNSUPPORTED, "the bound %g has too many digits", x);
+  rlx_os_locale before; /* the point is a point, whatever the program's locale */
+  rlx_os_locale_begin(&before);
   if (!status && e) snprintf(text, MAX_DIGITS + 8, "%.*f", digits, x);
-  else if (!status) memcpy(text, s.v, s.n + 1);
+  rlx_os_locale_end(&before);
+  if (!status && !e) memcpy(text, s.v, s.n + 1);
   rlx_str_deinit(&s);
   return status;
 }
