@@ -76,12 +76,27 @@ static int measure(const rlx_grammar *g, const tokens *t, figures *out) {
   return 0;
 }
 
-static void print_tokens(const rlx_lm *lm, const sample *x, const tokens *t) {
+static void print_tokens(const sample *x, const tokens *t) {
   printf("{\"kind\":%d,\"name\":\"%s\",\"ids\":[", (int)x->kind, x->name);
   for (size_t i = 0; i < t->n; i++) printf("%s%d", i ? "," : "", (int)t->v[i]);
   printf("],\"text\":\"");
   for (const char *c = x->text; *c; c++) printf(*c == '"' || *c == '\\' ? "\\%c" : *c == '\n' ? "\\n" : "%c", *c);
-  printf("\",\"vocabulary\":%u}\n", (unsigned)rlx_tokenizer_size(rlx_lm_tokenizer(lm)));
+  printf("\"}\n");
+}
+
+/* The bytes of each token, in hexadecimal digits; none of special ones. */
+static int print_vocabulary(const rlx_lm *lm) {
+  grammar_vocab *v;
+  if (grammar_vocab_of(rlx_lm_tokenizer(lm), &v)) return 1;
+  printf("{\"end\":%d,\"vocabulary\":[", v->ends.n ? (int)v->ends.v[0] : -1);
+  for (uint32_t i = 0; i < v->n_tokens; i++) {
+    printf(i ? ",\"" : "\"");
+    for (uint32_t k = v->starts[i]; k < v->starts[i + 1]; k++) printf("%02x", (unsigned)(unsigned char)v->bytes[k]);
+    printf("\"");
+  }
+  printf("]}\n");
+  grammar_vocab_release(v);
+  return 0;
 }
 
 static int run(rlx_lm *lm, const sample *x, size_t n, double step_us, bool prints) {
@@ -100,7 +115,7 @@ static int run(rlx_lm *lm, const sample *x, size_t n, double step_us, bool print
   if (rlx_lm_truncate(lm, 0, 0) || rlx_lm_generate_ids(lm, ids, n_ids, &o, keep, &t, NULL)) return 1;
   rlx_free(ids);
   rlx_grammar_destroy(g);
-  if (prints) print_tokens(lm, x, &t);
+  if (prints) print_tokens(x, &t);
   if (rlx_grammar_create(rlx_lm_tokenizer(lm), x->kind, x->text, strlen(x->text), &fresh)) return 1;
   int code = t.n && (measure(fresh, &t, &cold) || measure(fresh, &t, &warm));
   rlx_grammar_destroy(fresh);
@@ -134,6 +149,7 @@ int main(int argc, char **argv) {
   if (!prints)
     printf("%u tokens in the vocabulary; a decode step takes %.0f us\n",
            (unsigned)rlx_tokenizer_size(rlx_lm_tokenizer(lm)), step_us);
+  if (prints && !code) code = print_vocabulary(lm);
   for (size_t i = 0; i < sizeof samples / sizeof *samples && !code; i++)
     code = run(lm, &samples[i], n, step_us, prints);
   if (code) fprintf(stderr, "%s\n", rlx_message());

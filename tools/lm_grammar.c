@@ -1,5 +1,5 @@
-/* What grammars do with a vocabulary, for scripts (tests/text/test_json_schema.py): commands on standard input, an answer
- * line for each on standard output.
+/* What grammars do with a vocabulary, for scripts (tests/text/test_json_schema.py): commands on standard input, an
+ * answer line for each on standard output.
  *
  *   lm_grammar FILE               the tokenizer of a model file
  *     grammar KIND BYTES          and that many bytes: makes it the grammar; KIND as in rlx_grammar_kind

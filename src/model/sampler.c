@@ -195,7 +195,7 @@ static rlx_status keep_allowed(lm_sampler *s, float *logits) {
   const grammar_vocab *v = grammar_state_vocab(s->grammar);
   const uint64_t *bits;
   uint32_t n;
-  float ends[16];
+  float ends[16]; /* a vocabulary has a few; those beyond are not drawn */
   size_t n_ends = may_end(s) ? v->ends.n < 16 ? v->ends.n : 16 : 0;
   RLX_TRY(grammar_state_mask(s->grammar, &bits, &n));
   if (!n && !n_ends)

@@ -3,11 +3,11 @@
  *   GBNF, JSON schema, regular expression -> a tree of expressions -> a program -> a machine -> masks of tokens
  *
  * The readers (grammar_gbnf.c, grammar_regex.c, grammar_schema.c and the files it uses) make a tree: expressions over
- * characters, and rules that may refer to each other. grammar_compile.c checks it and makes the program: what is regular
- * and small becomes a deterministic automaton over bytes (grammar_dfa.c), and rules become sequences of elements, each
- * of which is such an automaton, a text, or another rule. The machine (grammar_machine.c) runs the program as a
- * pushdown automaton that follows all possibilities at once, and remembers every step. grammar_mask.c runs the machine
- * over all tokens at once, which stand in a trie (grammar_vocab.c). */
+ * characters, and rules that may refer to each other. grammar_compile.c checks it and makes the program: what is
+ * regular and small becomes a deterministic automaton over bytes (grammar_dfa.c), and rules become sequences of
+ * elements, each of which is such an automaton, a text, or another rule. The machine (grammar_machine.c) runs the
+ * program as a pushdown automaton that follows all possibilities at once, and remembers every step. grammar_mask.c runs
+ * the machine over all tokens at once, which stand in a trie (grammar_vocab.c). */
 #ifndef RLX_TEXT_GRAMMAR_H
 #define RLX_TEXT_GRAMMAR_H
 
@@ -91,7 +91,7 @@ static inline grammar_ref grammar_optional(grammar_tree *t, grammar_ref child) {
   return grammar_repeat(t, child, 0, 1);
 }
 
-/* Sorts ranges, joins those that touch, and removes surrogates; returns how many are left. `ranges` has room for n + 1. */
+/* Sorts ranges, joins those that touch, and removes surrogates; returns how many are left. There is room for n + 1. */
 size_t grammar_ranges_sort(grammar_range *ranges, size_t n);
 /* All characters but those of sorted ranges; `out` has room for n + 2. */
 size_t grammar_ranges_invert(const grammar_range *ranges, size_t n, grammar_range *out);

@@ -1,9 +1,9 @@
 /* Expressions without recursion as deterministic automata over bytes.
  *
- * First Thompson's construction: states with edges for ranges of bytes, and edges that take none. A class of
- * characters becomes the sequences of bytes that UTF-8 writes them with. Then the subset construction, where only states
- * with an edge that takes a byte, and the last one, count: so states that differ in how they were reached, but not in
- * what may follow, are one. Both are bounded, as a few letters of a pattern can ask for an automaton of any size. */
+ * First Thompson's construction: states with edges for ranges of bytes, and edges that take none. A class of characters
+ * becomes the sequences of bytes that UTF-8 writes them with. Then the subset construction, where only states with an
+ * edge that takes a byte, and the last one, count: so states that differ in how they were reached, but not in what may
+ * follow, are one. Both are bounded, as a few letters of a pattern can ask for an automaton of any size. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -328,7 +328,7 @@ static rlx_status read_all(reader *r, grammar_ref *root) {
 
 rlx_status grammar_read_gbnf(grammar_tree *t, const char *text, size_t bytes, grammar_ref *root) {
   reader r = {.t = t, .text = text, .at = text, .end = text + bytes};
-  rlx_status s = read_all(&r, root);
+  rlx_status s = rlx_array_reserve(&r.parts, 16) ? read_all(&r, root) : no_memory();
   rlx_array_deinit(&r.parts);
   rlx_array_deinit(&r.ranges);
   rlx_array_deinit(&r.slots);

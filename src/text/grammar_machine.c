@@ -1,7 +1,7 @@
 /* A pushdown automaton that follows all possibilities at once.
  *
- * A possibility is a stack of elements that are not complete: on top an automaton or a text, with the place in it, below
- * it the calls of rules. Stacks share their lower parts, and equal ones are the same number, so the set of all
+ * A possibility is a stack of elements that are not complete: on top an automaton or a text, with the place in it,
+ * below it the calls of rules. Stacks share their lower parts, and equal ones are the same number, so the set of all
  * possibilities, a config, is a short sorted list of numbers that is found again by its hash. The config after a config
  * and a byte is computed once. A grammar without recursion thus becomes a deterministic automaton as far as texts need
  * it; with recursion, one for each depth that comes up.
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STACKS = 2048, MAX_NESTING = 1 << 16, MAX_POINTS = 1 << 16 };
+enum { MAX_STACKS = 8192, MAX_NESTING = 1 << 16, MAX_POINTS = 1 << 16 };
 #define MAX_MACHINE ((size_t)1 << 22) /* frames, configs, members */
 #define MAX_ROWS ((size_t)1 << 25)
 

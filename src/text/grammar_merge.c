@@ -205,6 +205,10 @@ rlx_status schema_merge(schema_reader *r, json_t *a, json_t *b, const schema_pat
   }
   if (!json_is_object(a) || !json_is_object(b))
     return schema_fail(at, RLX_INVALID, "expected a schema, got %s", json_kind_name(json_is_object(a) ? b : a));
+  r->n_schemas += 1 + (uint32_t)((json_object_size(a) + json_object_size(json_object_get(a, "properties")) +
+                                  json_object_size(json_object_get(b, "properties"))) /
+                                 64);
+  if (r->n_schemas > SCHEMA_MAX_COUNT) return schema_fail(at, RLX_LIMIT, "more than %d schemas", (int)SCHEMA_MAX_COUNT);
   json_t *copy = schema_own(r, json_copy(a));
   if (!copy) return schema_no_memory();
   if (json_object_get(copy, "$id")) (void)json_object_del(copy, "$id"); /* of the document */

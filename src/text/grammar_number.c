@@ -1,16 +1,17 @@
 /* Numbers within bounds as expressions over their digits.
  *
- * Bounds are compared digit by digit, so they are texts and may be longer than a double. A range of integers is split by
- * the number of digits, and then where the first digit differs from that of a bound. A fraction is followed digit by
- * digit for as long as it agrees with the fraction of a bound. Negative numbers are ranges of magnitudes behind a minus. */
+ * Bounds are compared digit by digit, so they are texts and may be longer than a double. A range of integers is split
+ * by the number of digits, and then where the first digit differs from that of a bound. A fraction is followed digit by
+ * digit for as long as it agrees with the fraction of a bound. Negative numbers are ranges of magnitudes behind a
+ * minus. */
 #include <string.h>
 
 #include "text/grammar.h"
 
 enum { MAX_DIGITS = 64 };
 
-/* A bound without its sign: digits before the point without leading zeros ("0" at least), and behind it without trailing
- * ones. */
+/* A bound without its sign: digits before the point without leading zeros ("0" at least), and behind it without
+ * trailing ones. */
 typedef struct magnitude {
   char whole[MAX_DIGITS + 2], part[MAX_DIGITS + 1];
   bool is_out; /* the number itself is not within */

@@ -1,11 +1,11 @@
 /* Regular expressions, as ECMA-262 writes and means them, without what is not regular.
  *
- * Characters, classes, groups, alternatives, repetitions (lazy ones match the same texts), \d \w \s (of ASCII, blanks of
- * Unicode) and their opposites. ^ and $ may stand at the beginning and the end of a top-level alternative. Looking
+ * Characters, classes, groups, alternatives, repetitions (lazy ones match the same texts), \d \w \s (of ASCII, blanks
+ * of Unicode) and their opposites. ^ and $ may stand at the beginning and the end of a top-level alternative. Looking
  * around, word boundaries, references back, flags and Unicode properties are refused by name.
  *
- * In a schema the pattern is about a string's value, but the text has the string as JSON writes it. There each character
- * of a class becomes its spelling: a line end in [^x] is the two characters \n. */
+ * In a schema the pattern is about a string's value, but the text has the string as JSON writes it. There each
+ * character of a class becomes its spelling: a line end in [^x] is the two characters \n. */
 #include <string.h>
 
 #include "text/grammar.h"
@@ -335,7 +335,7 @@ static rlx_status read_choice(reader *r, grammar_ref *out) {
 rlx_status grammar_read_regex(grammar_tree *t, const char *text, size_t bytes, grammar_regex_mode mode,
                               grammar_ref *root) {
   reader r = {.t = t, .mode = mode, .text = text, .at = text, .end = text + bytes};
-  rlx_status s = read_choice(&r, root);
+  rlx_status s = rlx_array_reserve(&r.parts, 16) ? read_choice(&r, root) : no_memory();
   if (!s && r.at < r.end) s = invalid(&r, "a closing parenthesis without an opening one");
   rlx_array_deinit(&r.parts);
   rlx_array_deinit(&r.ranges);

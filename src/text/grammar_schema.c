@@ -13,7 +13,7 @@
 
 #include "io/file_json.h"
 
-enum { MAX_SCHEMAS = 20000, MAX_NESTING = 120, MAX_MERGES = 200 };
+enum { MAX_NESTING = 120, MAX_MERGES = 200, MANY_CONSTANTS = 16 };
 
 /* ---- Places ---- */
 
@@ -262,7 +262,8 @@ static rlx_status merge_all(schema_reader *r, json_t *schema, const schema_path 
 static rlx_status check_disjoint(schema_reader *r, const json_t *list, const schema_path *at) {
   for (size_t i = 0; i < json_array_size(list); i++)
     for (size_t k = 0; k < i; k++) {
-      if (++r->n_schemas > MAX_SCHEMAS) return schema_fail(at, RLX_LIMIT, "more than %d schemas", (int)MAX_SCHEMAS);
+      if (++r->n_schemas > SCHEMA_MAX_COUNT)
+        return schema_fail(at, RLX_LIMIT, "more than %d schemas", (int)SCHEMA_MAX_COUNT);
       if (!schema_are_disjoint(r, json_array_get(list, k), json_array_get(list, i), 0))
         return schema_fail(at, RLX_UNSUPPORTED, "oneOf: schemas %zu and %zu may both fit a value; anyOf allows that", k,
                            i);
@@ -315,7 +316,12 @@ static rlx_status read_constants(schema_reader *r, json_t *schema, const schema_
   }
   if (!s) *out = grammar_choice(r->t, parts, n);
   rlx_mem_free(parts);
-  return s;
+  if (s || n <= MANY_CONSTANTS) return s;
+  const uint32_t rule = grammar_rule_add(r->t, "enum", 4); /* one automaton, if it is not too large */
+  grammar_rule_set(r->t, rule, *out);
+  if (!r->t->failed) r->t->rules.v[rule].is_shared = true;
+  if (*out != GRAMMAR_NEVER) *out = grammar_call(r->t, rule);
+  return grammar_tree_check(r->t);
 }
 
 /* ---- A schema ---- */
@@ -338,7 +344,8 @@ static rlx_status read_types(schema_reader *r, json_t *schema, const schema_path
 
 rlx_status schema_read(schema_reader *r, json_t *schema, const schema_path *at, grammar_ref *out) {
   *out = GRAMMAR_NEVER;
-  if (++r->n_schemas > MAX_SCHEMAS) return schema_fail(at, RLX_LIMIT, "more than %d schemas", (int)MAX_SCHEMAS);
+  if (++r->n_schemas > SCHEMA_MAX_COUNT)
+    return schema_fail(at, RLX_LIMIT, "more than %d schemas", (int)SCHEMA_MAX_COUNT);
   if (at->depth > MAX_NESTING)
     return schema_fail(at, RLX_LIMIT, "schemas are nested more than %d deep", (int)MAX_NESTING);
   RLX_TRY(grammar_tree_check(r->t));

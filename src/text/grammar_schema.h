@@ -42,6 +42,8 @@ enum {
   TYPE_ALL = 127
 };
 
+enum { SCHEMA_MAX_COUNT = 20000 }; /* schemas that are read, and steps of merging */
+
 schema_path schema_at(const schema_path *up, const char *key);
 schema_path schema_at_index(const schema_path *up, size_t index);
 /* Fails with the place as a JSON pointer. */

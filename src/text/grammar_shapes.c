@@ -97,8 +97,11 @@ static rlx_status plain_decimal(const json_t *v, const schema_path *at, char tex
   const double x = json_number_value(v);
   if (!status && (digits > MAX_DIGITS / 2 || (e && fabs(x) > 1e30) || s.n > MAX_DIGITS))
     status = schema_fail(at, RLX_UNSUPPORTED, "the bound %g has too many digits", x);
+  rlx_os_locale before; /* the point is a point, whatever the program's locale */
+  rlx_os_locale_begin(&before);
   if (!status && e) snprintf(text, MAX_DIGITS + 8, "%.*f", digits, x);
-  else if (!status) memcpy(text, s.v, s.n + 1);
+  rlx_os_locale_end(&before);
+  if (!status && !e) memcpy(text, s.v, s.n + 1);
   rlx_str_deinit(&s);
   return status;
 }
@@ -320,9 +323,9 @@ static rlx_status matches(const char *pattern, const char *name, bool *out) {
   return s;
 }
 
-/* Names of additional members: all but those listed. At each character of their trie: one that no listed name has there,
- * and then anything; or one that some have, and on; or the end, if no listed name ends. `list` is sorted by nothing: few
- * names. */
+/* Names of additional members: all but those listed. At each character of their trie: one that no listed name has
+ * there, and then anything; or one that some have, and on; or the end, if no listed name ends. `list` is not sorted:
+ * names are few. */
 static grammar_ref other_names(schema_reader *r, const char *const *names, size_t n, size_t depth) {
   grammar_tree *t = r->t;
   const grammar_range all = {0, 0x10ffff};
@@ -346,8 +349,8 @@ static grammar_ref other_names(schema_reader *r, const char *const *names, size_
       if (strncmp(names[m], names[i], bytes) == 0) rest[n_rest++] = names[m] + bytes;
     uint32_t code = 0; /* UTF-8, checked by jansson */
     for (size_t b = 0; b < bytes; b++)
-      code = b ? code << 6 | ((unsigned char)names[i][b] & 0x3f)
-               : (unsigned char)names[i][b] & (bytes == 1 ? 0x7f : 0xff >> (bytes + 1));
+      code = b ? code << 6 | ((unsigned char)names[i][b] & 0x3fu)
+               : (unsigned char)names[i][b] & (bytes == 1 ? 0x7fu : 0xffu >> (bytes + 1));
     taken[n_taken++] = (grammar_range){code, code};
     grammar_ref below = other_names(r, rest, n_rest, depth + 1);
     parts[k++] = GRAMMAR_SEQUENCE_OF(t, grammar_json_text(t, names[i], bytes), below);
