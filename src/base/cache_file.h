@@ -1,6 +1,6 @@
 /* Files of the user's cache folder ($XDG_CACHE_HOME or ~/.cache, on Windows %LOCALAPPDATA%; folder rlx): what takes
- * long to make and can be made again. A file is replaced whole, so a reader sees the old one or the new one. Without a writable folder there is no
- * cache, and nothing fails. */
+ * long to make and can be made again. A file is replaced whole, so a reader sees the old one or the new one. Without
+ * a writable folder there is no cache, and nothing fails. */
 #ifndef RLX_BASE_CACHE_FILE_H
 #define RLX_BASE_CACHE_FILE_H
 

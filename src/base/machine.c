@@ -1,9 +1,9 @@
-/* Free memory: what the system reports by a call, else from Linux's /proc and cgroup files. Elsewhere it is unknown, and
- * nothing is limited.
+/* Free memory: what the system reports by a call, else from Linux's /proc and cgroup files. Elsewhere it is unknown,
+ * and nothing is limited.
  *
- * A control group limits all its processes together, and groups nest: what counts is the least memory left in any group
- * from the process's own up to the root. A group counts file pages that the kernel can drop as used; here they count as
- * free. */
+ * A control group limits all its processes together, and groups nest: what counts is the least memory left in any
+ * group from the process's own up to the root. A group counts file pages that the kernel can drop as used; here they
+ * count as free. */
 #include "base/machine.h"
 
 #include <stdbool.h>

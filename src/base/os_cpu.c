@@ -1,5 +1,5 @@
-/* What each system says of an Arm processor: bits of the auxiliary vector under Linux, named numbers under macOS, numbered
- * features under Windows. */
+/* What each system says of an Arm processor: bits of the auxiliary vector under Linux, named numbers under macOS,
+ * numbered features under Windows. */
 #include "base/os_cpu.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Extensions of 64-bit Arm. A processor says what it has in registers that programs may not read: the system is asked. */
+/* Extensions of 64-bit Arm. A processor says what it has in registers that programs may not read: the system is
+ * asked. */
 #ifndef RLX_BASE_OS_CPU_H
 #define RLX_BASE_OS_CPU_H
 

@@ -1,5 +1,5 @@
-/* Threads, conditions, fork, signals and libraries by POSIX. Waiting for a condition uses the system's real-time clock, which is
- * what a condition made without attributes understands. */
+/* Threads, conditions, fork, signals and libraries by POSIX. Waiting for a condition uses the system's real-time
+ * clock, which is what a condition made without attributes understands. */
 #if defined(__linux__)
 #define _GNU_SOURCE /* sched_getaffinity, dladdr */
 #endif

@@ -1,8 +1,8 @@
 /* Threads, locks, the heap and libraries by Windows (8 or later).
  *
- * A lock is an SRWLOCK, which needs no destroying; a recursive one notes its holder beside it. Blocks of the heap have a
- * small header, so that one function frees blocks of any alignment and knows their size. There is no fork, and Ctrl-C
- * arrives in a thread of its own, so there are no signals to hold. */
+ * A lock is an SRWLOCK, which needs no destroying; a recursive one notes its holder beside it. Blocks of the heap
+ * have a small header, so that one function frees blocks of any alignment and knows their size. There is no fork,
+ * and Ctrl-C arrives in a thread of its own, so there are no signals to hold. */
 #include "base/os.h"
 
 #include "base/os_windows.h"

@@ -121,8 +121,9 @@ CPU_INLINE vi dot_trits(const uint8_t *b, size_t r, int j, const uint8_t *row, s
 
 /* ---- an expanded group ---- */
 
-/* What is extracted from a group's block, stored once for many rows of a (VB_EXPANDS): the codes as vs_dot takes them,
- * [part][word][vector of rows] (VB_PAIRS: two words of half the rows each); then floats by row: the scale, the min, and the scales and mins of the sub-blocks. */
+/* What is extracted from a group's block, stored once for many rows of a (VB_EXPANDS): the codes as vs_dot takes
+ * them, [part][word][vector of rows] (VB_PAIRS: two words of half the rows each); then floats by row: the scale, the
+ * min, and the scales and mins of the sub-blocks. */
 CPU_INLINE size_t x_codes_bytes(rlx_dtype T) {
   return (size_t)q_parts(T) * 8 * (CPU_QUANT_ROWS / VF_LANES) * sizeof(vc);
 }

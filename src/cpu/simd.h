@@ -12,13 +12,13 @@
  * VF_SUMS, how many sums a loop keeps in registers, by default three quarters of them; VF_FMA_IS_EXACT, whether vf_fma
  * always rounds once.
  *
- * Some sets multiply by one lane of a register, so that a load serves several of them. va x = va_load(p) is VF_QUAD floats,
- * and va_fma(x, i, b, c) is p[i] * b + c in every lane, for a constant i. vf_load_two_as loads two vectors that follow
- * each other.
+ * Some sets multiply by one lane of a register, so that a load serves several of them. va x = va_load(p) is VF_QUAD
+ * floats, and va_fma(x, i, b, c) is p[i] * b + c in every lane, for a constant i. vf_load_two_as loads two vectors that
+ * follow each other.
  *
  * Bytes. A vi is also four bytes per lane: vb_add wraps, vb_lookup reads a table of 16 by the bytes (0 .. 15) and adds
- * an offset, vb_nibbles takes the low or the high four bits of each, vb_count counts how many of two rising limits a byte reaches. A sum of products of codes (bytes of a
- * weight) with four elements of a row, in every lane, is a vs:
+ * an offset, vb_nibbles takes the low or the high four bits of each, vb_count counts how many of two rising limits a
+ * byte reaches. A sum of products of codes (bytes of a weight) with four elements of a row, in every lane, is a vs:
  *
  *     vt sum = vt_begin(start);
  *     vs s = vs_begin(sum);                   as often as the sum fits: s = vw_dot(is_8, s, vc_of(is_8, codes), q, i);
@@ -31,12 +31,13 @@
  * in vb_bytes(is_8) bytes each (at most VB_MAX_BYTES). VB_EACH_TILE: the tiles of 1, 4 and 8 rows that fit in
  * registers, and VB_VECTORS(tile) how many vectors of codes with each. VB_UNROLLS: whether to unroll a super-block, and
  * VB_FORGETS a statement between its parts.
- * VB_EXPANDS: whether many rows are worth storing a weight's codes and scales as they are multiplied (a vc, floats), and
- * VB_EXPANDED_VECTORS how many vectors of them are multiplied with four rows.
  *
- * VB_PAIRS: sums of two rows of elements (q) with eight codes of two rows of a weight. vp_codes(first, second, half) are
- * two words of the rows of half a vector, vp_load(a, b, i) eight of 16 elements of two rows, s = vp_dot(s, q, codes) a
- * sum for half a vector, and vp_row(low, high, row) the sums of one of the rows with the whole vector. */
+ * VB_EXPANDS: whether many rows are worth storing a weight's codes and scales as they are multiplied (a vc, floats),
+ * and VB_EXPANDED_VECTORS how many vectors of them are multiplied with four rows.
+ *
+ * VB_PAIRS: sums of two rows of elements (q) with eight codes of two rows of a weight. vp_codes(first, second, half)
+ * are two words of the rows of half a vector, vp_load(a, b, i) eight of 16 elements of two rows, s = vp_dot(s, q,
+ * codes) a sum for half a vector, and vp_row(low, high, row) the sums of one of the rows with the whole vector. */
 #ifndef RLX_CPU_SIMD_H
 #define RLX_CPU_SIMD_H
 
