@@ -89,6 +89,7 @@ function findFile(name) {
   const files = new Map();
   filesBelow(path.join(ROOT, "web/page"), "", files);
   filesBelow(path.join(ROOT, "web/rlx"), "rlx/", files);
+  files.set("colours.css", path.join(ROOT, "src/serve/page/colours.css")); // those of the page of rlx serve
   for (const variant of ["", "relaxed", "threads", "relaxed-threads"]) {
     const suffix = variant && `-${variant}`;
     files.set(`rlx/rlx_web${suffix.replaceAll("-", "_")}.wasm`, path.join(BUILD + suffix, "rlx_web.wasm"));

@@ -50,6 +50,7 @@ typedef struct rlx_server_desc {
   rlx_log_fn log;           /* a line for each request (RLX_LOG_INFO), and what went wrong; any thread calls it */
   void *log_user;
   const char *chat_template; /* of rlx_chat_template_name, instead of the files' own; NULL: those */
+  uint64_t no_page;          /* 1: nothing at /, where browsers otherwise get a page to chat with the models */
 } rlx_server_desc;
 #define RLX_SERVER_DESC_INIT RLX_SIZED(rlx_server_desc)
 

@@ -27,7 +27,7 @@ _rlx() {
     embed) options='--out --no-truncate --context --chunk --cache --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     perplexity) options='--window --stride --tokens --context --chunk --cache --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     logits) options='--tokens --out --context --chunk --cache --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
-    serve) options='--host --port --parallel --models-memory --template --api-key --api-key-file --cors --tls-key --max-body --max-requests --max-connections --max-seconds --context --chunk --cache --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
+    serve) options='--host --port --parallel --models-memory --template --api-key --api-key-file --cors --tls-key --no-page --max-body --max-requests --max-connections --max-seconds --context --chunk --cache --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     help) options='ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat embed perplexity logits serve' ;;
   esac
   case $word in

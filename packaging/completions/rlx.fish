@@ -243,6 +243,7 @@ complete -c rlx -n '__fish_seen_subcommand_from serve' -l api-key -x -d 'request
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l api-key-file -r -F -d 'the same, from the first line of a file'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l cors -x -d 'pages from there may read answers: https://example.org, or * for all'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l tls-key -r -F -d 'the key of the certificate'
+complete -c rlx -n '__fish_seen_subcommand_from serve' -l no-page -d 'nothing at /, where browsers otherwise get a page to chat with'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l max-body -x -d 'of one request (default: 16M)'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l max-requests -x -d 'that run or wait; more are told to try again (default: 256)'
 complete -c rlx -n '__fish_seen_subcommand_from serve' -l max-connections -x -d 'at once (default: 512)'

@@ -18,6 +18,7 @@ typedef struct request {
   int64_t port, parallel, max_requests, max_connections;
   uint64_t memory, max_body;
   double max_seconds, idle_seconds;
+  bool no_page;
 } request;
 
 /* Texts that the server's description points to. */
@@ -103,6 +104,7 @@ static int serve(request *r, const texts *t) {
                        .n_models = r->words.n,
                        .host = r->host,
                        .port = (uint32_t)r->port,
+                       .no_page = r->no_page,
                        .device = r->common.device,
                        .n_threads = (uint32_t)r->common.threads,
                        .context = (uint32_t)r->lm.context,
@@ -181,6 +183,7 @@ int cli_serve(const cli_command *self, int argc, char **argv) {
      0},
     {"--tls-certificate", "FILE", "in PEM form, with --tls-key: HTTPS", CLI_TEXT, &r.certificate, 0, 0},
     {"--tls-key", "FILE", "the key of the certificate", CLI_TEXT, &r.certificate_key, 0, 0},
+    {"--no-page", NULL, "nothing at /, where browsers otherwise get a page to chat with", CLI_FLAG, &r.no_page, 0, 0},
     {"--max-body", "BYTES", "of one request (default: 16M)", CLI_BYTES, &r.max_body, 0, 0},
     {"--max-requests", "N", "that run or wait; more are told to try again (default: 256)", CLI_NUMBER, &r.max_requests,
      1, 65536},

@@ -55,6 +55,21 @@ static enum MHD_Result send_text(sv_conn *c, unsigned http, const rlx_str *text,
                        type ? type : "application/json");
 }
 
+/* A file, or that the client has it already. */
+static enum MHD_Result send_file(sv_conn *c, const sv_reply *reply) {
+  const struct rlx_server *s = c->server;
+  const sv_file *f = reply->file;
+  const char *held = s->mhd->lookup_connection_value(c->c, MHD_HEADER_KIND, "If-None-Match");
+  const bool is_held = held && strstr(held, f->tag);
+  struct MHD_Response *r =
+    s->mhd->create_response_from_buffer(is_held ? 0 : f->n_bytes, (void *)(uintptr_t)f->bytes, MHD_RESPMEM_PERSISTENT);
+  if (!r) return MHD_NO;
+  add_header(s, r, "ETag", f->tag);
+  add_header(s, r, "Cache-Control", "no-cache"); /* kept, but asked for each time */
+  for (const sv_header *h = reply->headers; h && h->name; h++) add_header(s, r, h->name, h->value);
+  return send_response(c, is_held ? 304 : 200, r, reply->type);
+}
+
 static enum MHD_Result send_error(sv_conn *c, unsigned http, const char *message) {
   rlx_str text = {0};
   (c->route ? c->route->error : sv_openai_error)(&text, http, message);
@@ -231,9 +246,10 @@ static enum MHD_Result run_route(sv_conn *c) {
     rlx_mutex_unlock(&s->lock);
     status = sv_job_submit(j);
   }
-  enum MHD_Result result = status ? send_error(c, sv_http_of(status), rlx_message())
-                           : j    ? continue_job(c)
-                                  : send_text(c, 200, &reply.text, reply.type);
+  enum MHD_Result result = status       ? send_error(c, sv_http_of(status), rlx_message())
+                           : j          ? continue_job(c)
+                           : reply.file ? send_file(c, &reply)
+                                        : send_text(c, 200, &reply.text, reply.type);
   rlx_str_deinit(&reply.text);
   return result;
 }

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "serve/serve.h"
+#include "serve/page.h"
 
 /* ---- How it goes ---- */
 
@@ -192,6 +192,9 @@ static rlx_status detokenize(struct rlx_server *s, const char *rest, const rlx_s
 /* ---- The table ---- */
 
 const sv_route sv_routes[] = {
+#define SV_PAGE(path, name, type) {"GET", path, true, sv_openai_error, sv_get_##name},
+#include "serve/page.def"
+#undef SV_PAGE
   {"GET", "/health", true, sv_openai_error, health},
   {"GET", "/metrics", false, sv_openai_error, metrics},
   {"GET", "/v1/models", false, sv_openai_error, models},

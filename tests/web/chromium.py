@@ -4,28 +4,15 @@ WebGPU runs on SwiftShader, a GPU in software. Chromium (Debian: chromium) or pl
 that is missing is a reason to skip.
 """
 
-import functools
 import json
 import os
-import shutil
 import subprocess
 
 from web import ROOT, SECONDS, WASM, node, skip_all_without
+from browser import tools
 from cli import Skip
 
-PACKAGES = ROOT / "build/tools/npm"
 SERVER = object()  # an argument of a case: the process that serves its page
-
-
-@functools.cache
-def tools():
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if not chromium:
-        raise Skip("Chromium is not installed (Debian: chromium)")
-    if not (PACKAGES / "node_modules/playwright-core").is_dir():
-        raise Skip("playwright-core is not installed (tools/setup test, which needs npm)")
-    return {"CHROMIUM": chromium, "PLAYWRIGHT": str(PACKAGES)}
-
 
 skip_all_without(node, tools)
 

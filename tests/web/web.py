@@ -16,22 +16,17 @@ import sys
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from browser import node_program  # noqa: E402
 from cli import ROOT, SECONDS, Skip  # noqa: E402
 
 WASM = pathlib.Path(os.environ.get("RLX_WASM_DIR") or ROOT / "build/wasm").resolve()
 SHAKESPEARE = ROOT / "models/shakespeare/shakespeare.gguf"
-OLDEST_NODE = 20
 
 
 @functools.cache
 def node():
     """The program node, where all that the tests need is there."""
-    program = shutil.which("node")
-    if not program:
-        raise Skip("node is not installed")
-    version = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=SECONDS).stdout.strip()
-    if int(re.match(r"v(\d+)", version)[1]) < OLDEST_NODE:
-        raise Skip(f"node {version}: expected {OLDEST_NODE} or later")
+    program = node_program()
     if not (WASM / "rlx_web.wasm").is_file():
         raise Skip(f"{WASM}/rlx_web.wasm is not built (tools/needs wasm; cmake --preset wasm; cmake --build build/wasm)")
     return program

@@ -6,6 +6,7 @@ const PAGE = "rlx-page-1",
   MODELS = "rlx-models-1";
 const FILES = [
   "./",
+  "colours.css",
   "style.css",
   "app.js",
   "dom.js",
