@@ -193,6 +193,16 @@ static bool has_key(const sv_conn *c) {
   return plain && is_equal(plain, s->desc.api_key);
 }
 
+/* A page of another site can send requests, though it cannot read the answers: refused before they cost anything. */
+static bool is_foreign(const sv_conn *c) {
+  const struct rlx_server *s = c->server;
+  const char *origin = s->mhd->lookup_connection_value(c->c, MHD_HEADER_KIND, "Origin"),
+             *host = s->mhd->lookup_connection_value(c->c, MHD_HEADER_KIND, "Host"), *allowed = s->desc.origin;
+  if (!origin || (allowed && (strcmp(allowed, "*") == 0 || strcmp(allowed, origin) == 0))) return false;
+  const char *place = strstr(origin, "://");
+  return !place || !host || strcmp(place + 3, host) != 0;
+}
+
 /* What browsers ask before they send a page's request to another place. */
 static enum MHD_Result answer_preflight(sv_conn *c) {
   const struct rlx_server *s = c->server;
@@ -214,6 +224,8 @@ static enum MHD_Result begin_request(sv_conn *c, const char *method) {
   if (!c->route)
     return send_message(c, is_path ? 405 : 404,
                         is_path ? "%s: this path has another method than %s" : "%s: no such path", c->url, method);
+  if (strcmp(method, "GET") != 0 && is_foreign(c))
+    return send_message(c, 403, "a page of another site asks: the server's --cors option allows one");
   if (!has_key(c)) return send_message(c, 401, "expected the server's API key as 'Authorization: Bearer KEY'");
   const char *length = s->mhd->lookup_connection_value(c->c, MHD_HEADER_KIND, "Content-Length");
   double bytes = 0;
@@ -228,6 +240,16 @@ static enum MHD_Result take_body(sv_conn *c, const char *data, size_t *n) {
   rlx_str_add_bytes(&c->body, data, *n);
   *n = 0;
   return c->body.failed ? MHD_NO : MHD_YES;
+}
+
+/* The job was not taken. */
+static void forget_job(sv_conn *c) {
+  rlx_mutex_lock(&c->server->lock);
+  sv_job *j = c->job;
+  c->job = NULL;
+  j->conn = NULL;
+  rlx_mutex_unlock(&c->server->lock);
+  sv_job_release(j);
 }
 
 static enum MHD_Result run_route(sv_conn *c) {
@@ -245,6 +267,7 @@ static enum MHD_Result run_route(sv_conn *c) {
     j->conn = c;
     rlx_mutex_unlock(&s->lock);
     status = sv_job_submit(j);
+    if (status) forget_job(c);
   }
   enum MHD_Result result = status       ? send_error(c, sv_http_of(status), rlx_message())
                            : j          ? continue_job(c)

@@ -64,6 +64,7 @@ void sv_add_logprob(rlx_str *s, float x) { rlx_str_add_float(s, x > -9999 ? x : 
 static const char *openai_type(unsigned http) {
   switch (http) {
     case 401: return "authentication_error";
+    case 403: return "permission_error";
     case 404: return "not_found_error";
     case 429: return "rate_limit_error";
     default: return http < 500 ? "invalid_request_error" : "server_error";
@@ -79,6 +80,7 @@ void sv_openai_error(rlx_str *out, unsigned http, const char *message) {
 
 void sv_anthropic_error(rlx_str *out, unsigned http, const char *message) {
   const char *type = http == 401   ? "authentication_error"
+                     : http == 403 ? "permission_error"
                      : http == 404 ? "not_found_error"
                      : http == 413 ? "request_too_large"
                      : http == 429 ? "rate_limit_error"

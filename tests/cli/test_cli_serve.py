@@ -364,8 +364,13 @@ def keys_and_origins():
         equal(s.post(TEXT, body, headers={"x-api-key": "secret one"}).headers["Access-Control-Allow-Origin"], "https://example.org")
         equal(s.call("OPTIONS", TEXT).status, 204)
         equal(s.get("/metrics").status, 401)
+        s.refuses(TEXT, body, 403, "--cors", headers={"x-api-key": "secret one", "Origin": "https://other.example"})
+        s.post(TEXT, body, headers={"x-api-key": "secret one", "Origin": "https://example.org"})
     with Server(SHAKESPEARE) as s:
         equal(s.get("/health").headers["Access-Control-Allow-Origin"], None, "off unless asked for")
+        for origin in ("https://example.org", "null", f"http://127.0.0.1:{s.port + 1}", "file://"):
+            s.refuses(TEXT, body, 403, "--cors", headers={"Origin": origin})
+        s.post(TEXT, body, headers={"Origin": s.address})
 
 
 @test
