@@ -72,7 +72,8 @@ static const rlx_lm_options settings[] = {
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
 
-static void compare_all(const char *family, const char *device, rlx_lm *draft) {
+/* Every setting with every number of guesses, or (`few`) in turn with one of them. */
+static void compare_all(const char *family, const char *device, rlx_lm *draft, bool few) {
   static const uint32_t most[] = {1, 3, 7, 31};
   rlx_lm *lm;
   uint32_t guessed = 0, right = 0;
@@ -81,6 +82,7 @@ static void compare_all(const char *family, const char *device, rlx_lm *draft) {
   CHECK_OK(s);
   for (size_t i = 0; i < N_SETTINGS; i++) {
     for (size_t k = 0; k < sizeof most / sizeof *most; k++) {
+      if (few && k != i % 4) continue;
       drawn with = {0};
       rlx_lm_options o = settings[i];
       o.max_tokens = 40;
@@ -97,20 +99,20 @@ static void compare_all(const char *family, const char *device, rlx_lm *draft) {
 
 TEST(looked_up_tokens_change_nothing) {
   for (int i = 0; i < N_FAMILIES; i++) {
-    compare_all(families[i], "cpu", NULL);
+    compare_all(families[i], "cpu", NULL, i > 0);
     if (test_has_failed()) return;
   }
 }
 
 TEST(looked_up_tokens_change_nothing_on_the_emulated_gpu) {
   if (TEST_IS_TSAN) SKIP("the thread sanitizer does not follow the emulated GPU's stacks");
-  compare_all("qwen3", "emu", NULL);
+  compare_all("qwen3", "emu", NULL, true);
 }
 
 TEST(a_draft_model_changes_nothing) {
   rlx_lm *draft;
   CHECK_OK(load("llama", "cpu", &draft));
-  compare_all("llama", "cpu", draft); /* all is right: it is the same model */
+  compare_all("llama", "cpu", draft, true); /* all is right: it is the same model */
   rlx_lm_destroy(draft);
 }
 
