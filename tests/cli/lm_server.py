@@ -62,11 +62,15 @@ class Answer:
         return found
 
 
+# Texts are compared with those of another command, computed in other steps: only rounding may differ, and this keeps it small.
+EXACT = ("--exact", "--cache", "f32")
+
+
 class Server:
     def __init__(self, *args, threads=2, scheme="http"):
         need_server()
         self.errors = tempfile.TemporaryFile()
-        command = [str(RLX), "serve", *map(str, args), "--port", "0", "--device", "cpu", "--threads", str(threads)]
+        command = [str(RLX), "serve", *map(str, args), "--port", "0", "--device", "cpu", "--threads", str(threads), *EXACT]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, stdin=subprocess.DEVNULL)
         self.address = self.process.stdout.readline().decode().strip()
         if not self.address:

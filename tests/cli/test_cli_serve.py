@@ -16,14 +16,14 @@ import time
 
 from cli import ROOT, RLX, SECONDS, Skip, check, equal, fails, main, rlx, rlx_json, test, write
 from lm_packages import packages
-from lm_server import SHAKESPEARE, Server, fetched, need_server, tiny_chat
+from lm_server import EXACT, SHAKESPEARE, Server, fetched, need_server, tiny_chat
 
 CHAT, TEXT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses"
 HELLO = [{"role": "user", "content": "a the ab"}]
 
 
 def greedy(prompt, n, path=SHAKESPEARE):
-    return rlx_json("generate", path, "-p", prompt, "-n", n, "--temperature", "0", "--device", "cpu")["text"]
+    return rlx_json("generate", path, "-p", prompt, "-n", n, "--temperature", "0", "--device", "cpu", *EXACT)["text"]
 
 
 def joined(answer, pick):
