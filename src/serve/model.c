@@ -293,9 +293,9 @@ rlx_status sv_model_find(struct rlx_server *s, const char *name, sv_model **out)
   for (size_t i = 0; i < s->models.n; i++) {
     *out = s->models.v[i];
     if (!name || !*name || strcmp((*out)->name, name) == 0) return RLX_OK;
-    rlx_str_add(&names, "%s%s", i ? ", " : "", (*out)->name);
   }
   *out = NULL;
+  for (size_t i = 0; i < s->models.n; i++) rlx_str_add(&names, "%s%s", i ? ", " : "", s->models.v[i]->name);
   rlx_status status =
     RLX_FAIL(RLX_NOT_FOUND, "model '%.200s' is not served; there are: %s", name ? name : "", names.v ? names.v : "");
   rlx_str_deinit(&names);

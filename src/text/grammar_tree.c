@@ -110,8 +110,9 @@ static grammar_ref find_class(grammar_tree *t, uint32_t first, uint32_t n) {
 
 static grammar_ref add_class(grammar_tree *t, const grammar_range *ranges, size_t n, bool is_inverted) {
   if (t->failed) return GRAMMAR_NEVER;
-  grammar_range *copy = rlx_mem_calloc(2 * n + 5, sizeof *copy), *other = copy + n + 2;
+  grammar_range *copy = rlx_mem_calloc(2 * n + 5, sizeof *copy);
   if (!copy) return fail(t, RLX_NO_MEMORY);
+  grammar_range *other = copy + n + 2;
   if (n) memcpy(copy, ranges, n * sizeof *copy);
   n = grammar_ranges_sort(copy, n);
   if (is_inverted) n = grammar_ranges_invert(copy, n, other);
