@@ -329,7 +329,7 @@ static rlx_status matches(const char *pattern, const char *name, bool *out) {
 static grammar_ref other_names(schema_reader *r, const char *const *names, size_t n, size_t depth) {
   grammar_tree *t = r->t;
   const grammar_range all = {0, 0x10ffff};
-  grammar_range *taken = rlx_mem_calloc(2 * n + 8, sizeof *taken), *free_ones = taken + n + 4;
+  grammar_range *taken = rlx_mem_calloc(2 * n + 8, sizeof *taken), *free_ones = taken ? taken + n + 4 : NULL;
   const char **rest = rlx_mem_calloc(n + 1, sizeof *rest);
   grammar_ref *parts = rlx_mem_calloc(n + 3, sizeof *parts), node = GRAMMAR_NEVER;
   size_t n_taken = 0, k = 0;
