@@ -73,10 +73,14 @@ void cli_remove_folder(const char *path) { (void)rmdir(path); }
 /* Without memory the list is shorter. */
 char **cli_list_folder(const char *path, size_t *n) {
   *n = 0;
-  DIR *d = opendir(path);
   size_t cap = 64;
-  char **names = d ? malloc(cap * sizeof *names) : NULL;
-  for (struct dirent *e; names && (e = readdir(d));) {
+  char **names = malloc(cap * sizeof *names);
+  DIR *d = names ? opendir(path) : NULL;
+  if (!d) {
+    free(names);
+    return NULL;
+  }
+  for (struct dirent *e; (e = readdir(d));) {
     if (e->d_name[0] == '.') continue;
     if (*n == cap) {
       char **more = realloc(names, 2 * cap * sizeof *names);
@@ -87,6 +91,6 @@ char **cli_list_folder(const char *path, size_t *n) {
     if (!(names[*n] = strdup(e->d_name))) break;
     ++*n;
   }
-  if (d) closedir(d);
+  closedir(d);
   return names;
 }

@@ -107,7 +107,7 @@ static rlx_status fill(rlx_lm *lm, lm_request *r, const rlx_lm_request *from, co
 
 static rlx_status check_request(rlx_lm *lm, const rlx_lm_request *d, const rlx_lm_options *o) {
   static const char call[] = "rlx_lm_submit";
-  static const rlx_limits none = {0};
+  const rlx_limits *l = &o->limits;
   const lm_facts *f = lm_model_facts(lm->model);
   RLX_TRY(lm_check_kind(lm, call));
   if (f->is_recurrent)
@@ -124,7 +124,8 @@ static rlx_status check_request(rlx_lm *lm, const rlx_lm_request *d, const rlx_l
                     (unsigned)lm->context);
   if (d->n_top > LM_MAX_TOP)
     return RLX_FAIL(RLX_INVALID, "%s: %u likeliest tokens: at most %d", call, (unsigned)d->n_top, (int)LM_MAX_TOP);
-  if (o->sequence || o->shift || o->ahead || o->cancel || memcmp(&o->limits, &none, sizeof none) != 0)
+  if (o->sequence || o->shift || o->ahead || o->cancel || l->host_bytes || l->device_bytes || l->work ||
+      l->seconds != 0)
     return RLX_FAIL(RLX_INVALID, "%s: a request has no sequence, shift, ahead, cancel or limits", call);
   if (lm_drafts_wanted(o)) return RLX_FAIL(RLX_INVALID, "%s: a request has no lookup and no draft model", call);
   return lm_check_settings(lm, o);

@@ -587,7 +587,7 @@ void lm_logprobs(const float *logits, size_t n_vocab, int32_t id, float *logprob
     top_ids[at] = (int32_t)i;
   }
   for (size_t i = 0; i < n_vocab; i++) sum += exp((double)logits[i] - largest);
-  double norm = largest + log(sum);
+  double norm = largest + log(sum > 0 ? sum : 1); /* 0: there are no logits */
   *logprob = (float)((double)logits[id] - norm);
   for (uint32_t i = 0; i < n_top; i++) top_logprobs[i] = (float)((double)logits[top_ids[i]] - norm);
 }

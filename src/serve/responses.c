@@ -45,11 +45,12 @@ static void add_call(rlx_str *s, const sv_job *j, uint32_t number, const sv_part
 
 static void add_usage(rlx_str *s, const sv_job *j) {
   sv_usage u = sv_usage_of(j);
+  const uint64_t total = u.input + u.output;
   rlx_str_add(s,
               "{\"input_tokens\":%llu,\"input_tokens_details\":{\"cached_tokens\":%llu},\"output_tokens\":%llu,"
               "\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":%llu}",
               (unsigned long long)u.input, (unsigned long long)u.held, (unsigned long long)u.output,
-              (unsigned long long)(u.input + u.output));
+              (unsigned long long)total);
 }
 
 /* Everything about the response but its items, which are `items`, separated by commas. */

@@ -119,10 +119,11 @@ sv_usage sv_usage_of(const sv_job *j) {
 
 void sv_add_usage(rlx_str *s, const sv_job *j) {
   sv_usage u = sv_usage_of(j);
+  const uint64_t total = u.input + u.output;
   rlx_str_add(s,
               "{\"prompt_tokens\":%llu,\"completion_tokens\":%llu,\"total_tokens\":%llu,"
               "\"prompt_tokens_details\":{\"cached_tokens\":%llu}}",
-              (unsigned long long)u.input, (unsigned long long)u.output, (unsigned long long)(u.input + u.output),
+              (unsigned long long)u.input, (unsigned long long)u.output, (unsigned long long)total,
               (unsigned long long)u.held);
 }
 

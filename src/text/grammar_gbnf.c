@@ -316,9 +316,10 @@ static rlx_status read_all(reader *r, grammar_ref *root) {
   for (uint32_t i = 0; i < r->t->rules.n; i++) {
     const grammar_rule *rule = &r->t->rules.v[i];
     const char *name = r->t->bytes.v + rule->name;
-    const place p = rule->is_set ? (place){0} : place_of(r, r->text + rule->at);
-    if (!rule->is_set)
+    if (!rule->is_set) {
+      const place p = place_of(r, r->text + rule->at);
       return RLX_FAIL(RLX_INVALID, "grammar: line %u, column %u: rule '%.100s' is not defined", p.line, p.column, name);
+    }
     if (strcmp(name, "root") == 0) root_rule = i;
   }
   if (root_rule == UINT32_MAX) return RLX_FAIL(RLX_INVALID, "grammar: there is no rule 'root'");

@@ -120,7 +120,8 @@ static grammar_ref follow(const fraction *f, const magnitude *low, const magnitu
   if (high && strlen(high->part) > longest) longest = strlen(high->part);
   if (i >= longest) return tail(t, low, high, i == 0);
   if (i && may_stop(low, high, i)) parts[k++] = GRAMMAR_EMPTY;
-  for (char d = '0'; d <= '9'; d++) {
+  for (int c = '0'; c <= '9'; c++) {
+    const char d = (char)c;
     if ((low && d < digit_at(low, i)) || (high && d > digit_at(high, i))) continue;
     const magnitude *l = low && d == digit_at(low, i) ? low : NULL, *h = high && d == digit_at(high, i) ? high : NULL;
     grammar_ref rest = l || h ? follow(f, l, h, i + 1) : any_digits(t, 0);
