@@ -307,7 +307,7 @@ static void keep_sigmas(const lm_sampler *s, float *logits, double largest) {
 
 /* Whether token a comes after token b: a smaller logit, or an equal one and a larger number. */
 static bool comes_after(const float *logits, int32_t a, int32_t b) {
-  return logits[a] < logits[b] || (logits[a] <= logits[b] && a > b);
+  return logits[a] < logits[b] || (a > b && logits[a] <= logits[b]);
 }
 
 /* Heap whose first element comes last of all. */
@@ -392,7 +392,7 @@ static double entropy_of(const drawing *d) {
     total += w;
     weighed += w * x;
   }
-  return log(total) - weighed / total;
+  return total > 0 ? log(total) - weighed / total : 0;
 }
 
 /* Between temperature - range and temperature + range, by the entropy's share of its largest value. */

@@ -15,7 +15,7 @@
 static grammar_ref characters(grammar_tree *t, const char *all) {
   grammar_range r[24];
   size_t n = 0;
-  for (; all[n] && n < 24; n++) r[n] = (grammar_range){(unsigned char)all[n], (unsigned char)all[n]};
+  for (; n < 24 && all[n]; n++) r[n] = (grammar_range){(unsigned char)all[n], (unsigned char)all[n]};
   return grammar_class(t, r, n);
 }
 
