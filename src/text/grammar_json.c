@@ -15,7 +15,7 @@
 static grammar_ref characters(grammar_tree *t, const char *all) {
   grammar_range r[24];
   size_t n = 0;
-  for (; n < 24 && all[n]; n++) r[n] = (grammar_range){(unsigned char)all[n], (unsigned char)all[n]};
+  for (const char *c = all; *c && n < 24; c++) r[n++] = (grammar_range){(unsigned char)*c, (unsigned char)*c};
   return grammar_class(t, r, n);
 }
 
