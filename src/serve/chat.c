@@ -64,6 +64,28 @@ rlx_status sv_content_text(const json_t *content, const char *type, const char *
   return RLX_OK;
 }
 
+rlx_status sv_add_result(sv_job *j, const char *id, const json_t *content, const char *type, const char *where) {
+  rlx_str text = {0};
+  rlx_status s = sv_content_text(content, type, where, &text);
+  if (!s && text.failed) s = RLX_FAIL(RLX_NO_MEMORY, "%s", where);
+  if (!s)
+    s = sv_add_message_object(j, json_pack("{s:s, s:s, s:s%}", "role", "tool", "tool_call_id", id ? id : "", "content",
+                                           text.n ? text.v : "", text.n));
+  rlx_str_deinit(&text);
+  return s;
+}
+
+rlx_status sv_add_tool(sv_job *j, json_t *function) {
+  json_t *entry = function ? json_pack("{s:s, s:o}", "type", "function", "function", function) : NULL;
+  if (entry && !j->tools) {
+    j->tools = json_array();
+    if (j->tools && json_array_append_new(j->kept, j->tools)) j->tools = NULL;
+  }
+  if (entry && j->tools && json_array_append_new(j->tools, entry) == 0) return RLX_OK;
+  if (entry && !j->tools) json_decref(entry);
+  return RLX_FAIL(RLX_NO_MEMORY, "tools");
+}
+
 /* The function of a call, whose arguments are JSON in a string; templates want the object. */
 static rlx_status copy_call(const json_t *call, const char *where, json_t **out) {
   const json_t *function = json_object_get(call, "function"), *arguments = json_object_get(function, "arguments");

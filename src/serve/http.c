@@ -213,8 +213,6 @@ static enum MHD_Result answer_preflight(sv_conn *c) {
   return send_response(c, 204, r, "text/plain");
 }
 
-static uint64_t max_body(const struct rlx_server *s) { return s->desc.max_body_bytes; }
-
 /* The headers are there, the body is not. */
 static enum MHD_Result begin_request(sv_conn *c, const char *method) {
   const struct rlx_server *s = c->server;
@@ -229,14 +227,15 @@ static enum MHD_Result begin_request(sv_conn *c, const char *method) {
   if (!has_key(c)) return send_message(c, 401, "expected the server's API key as 'Authorization: Bearer KEY'");
   const char *length = s->mhd->lookup_connection_value(c->c, MHD_HEADER_KIND, "Content-Length");
   double bytes = 0;
-  if (length && rlx_text_to_double(length, strlen(length), &bytes) && bytes > (double)max_body(s))
+  if (length && rlx_text_to_double(length, strlen(length), &bytes) && bytes > (double)s->desc.max_body_bytes)
     return send_message(c, 413, "a body of %s bytes: this server takes at most %llu", length,
-                        (unsigned long long)max_body(s));
+                        (unsigned long long)s->desc.max_body_bytes);
   return MHD_YES;
 }
 
 static enum MHD_Result take_body(sv_conn *c, const char *data, size_t *n) {
-  if (c->body.n + *n > max_body(c->server)) return MHD_NO; /* without a length, and too much: nobody to answer to */
+  if (c->body.n + *n > c->server->desc.max_body_bytes)
+    return MHD_NO; /* without a length, and too much: nobody to answer to */
   rlx_str_add_bytes(&c->body, data, *n);
   *n = 0;
   return c->body.failed ? MHD_NO : MHD_YES;

@@ -162,18 +162,6 @@ typedef struct blocks { /* of one message, sorted */
   const char *where;
 } blocks;
 
-static rlx_status take_result(sv_job *j, const json_t *block, const char *where) {
-  const char *id = json_string_value(json_object_get(block, "tool_use_id"));
-  rlx_str text = {0};
-  rlx_status s = sv_content_text(json_object_get(block, "content"), "text", where, &text);
-  if (!s && text.failed) s = RLX_FAIL(RLX_NO_MEMORY, "%s", where);
-  if (!s)
-    s = sv_add_message_object(j, json_pack("{s:s, s:s, s:s%}", "role", "tool", "tool_call_id", id ? id : "", "content",
-                                           text.n ? text.v : "", text.n));
-  rlx_str_deinit(&text);
-  return s;
-}
-
 static rlx_status add_member(rlx_str *out, const json_t *block, const char *name, const char *where) {
   const json_t *v = json_object_get(block, name);
   if (!json_is_string(v))
@@ -187,7 +175,9 @@ static rlx_status take_block(sv_job *j, const json_t *block, blocks *b) {
   if (!type) return RLX_FAIL(RLX_INVALID, "%s: expected blocks with a type", b->where);
   if (strcmp(type, "text") == 0) return add_member(&b->text, block, "text", b->where);
   if (strcmp(type, "thinking") == 0) return add_member(&b->thought, block, "thinking", b->where);
-  if (strcmp(type, "tool_result") == 0) return take_result(j, block, b->where);
+  if (strcmp(type, "tool_result") == 0)
+    return sv_add_result(j, json_string_value(json_object_get(block, "tool_use_id")), json_object_get(block, "content"),
+                         "text", b->where);
   if (strcmp(type, "tool_use") != 0)
     return RLX_FAIL(RLX_UNSUPPORTED,
                     "%s: a block of type '%.40s': this server takes text, thinking, tool_use and "
@@ -254,12 +244,6 @@ static rlx_status take_messages(sv_fields *f, sv_job *j) {
 static rlx_status take_tools(sv_fields *f, sv_job *j) {
   json_t *list = NULL;
   RLX_TRY(sv_take_list(f, "tools", &list));
-  if (!json_array_size(list)) return RLX_OK;
-  j->tools = json_array();
-  if (!j->tools || json_array_append_new(j->kept, j->tools)) {
-    j->tools = NULL;
-    return RLX_FAIL(RLX_NO_MEMORY, "tools");
-  }
   for (size_t i = 0; i < json_array_size(list); i++) {
     json_t *tool = json_array_get(list, i), *schema = json_object_get(tool, "input_schema"),
            *about = json_object_get(tool, "description");
@@ -269,9 +253,8 @@ static rlx_status take_tools(sv_fields *f, sv_job *j) {
       return RLX_FAIL(RLX_UNSUPPORTED, "tools: %zu: a tool of type '%.40s': this server has none of its own", i, type);
     if (!name || !json_is_object(schema))
       return RLX_FAIL(RLX_INVALID, "tools: %zu: expected a name and an input_schema", i);
-    json_t *made = json_pack("{s:s, s:{s:s, s:s, s:O}}", "type", "function", "function", "name", name, "description",
-                             json_is_string(about) ? json_string_value(about) : "", "parameters", schema);
-    if (!made || json_array_append_new(j->tools, made)) return RLX_FAIL(RLX_NO_MEMORY, "tools");
+    RLX_TRY(sv_add_tool(j, json_pack("{s:s, s:s, s:O}", "name", name, "description",
+                                     json_is_string(about) ? json_string_value(about) : "", "parameters", schema)));
   }
   return RLX_OK;
 }

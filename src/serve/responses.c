@@ -111,11 +111,17 @@ static void add_place(sv_job *j, const sv_run *r) {
   if (r->open != SV_CALL) rlx_str_add(&j->fresh, ",\"content_index\":0");
 }
 
-static void end_item_event(sv_job *j, const sv_run *r, const rlx_str *item) {
-  begin_event(j, "response.output_item.done");
-  rlx_str_add(&j->fresh, "\"output_index\":%u,\"item\":", (unsigned)r->n_blocks - 1);
-  rlx_str_add_bytes(&j->fresh, item->v, item->n);
-  end_event(j);
+/* Ends the item that is open, keeps it for the end of the response, and frees its text. */
+static void keep_item(sv_job *j, sv_run *r, rlx_str *item) {
+  r->calls.failed |= item->failed;
+  if (!item->failed) {
+    begin_event(j, "response.output_item.done");
+    rlx_str_add(&j->fresh, "\"output_index\":%u,\"item\":", (unsigned)r->n_blocks - 1);
+    rlx_str_add_bytes(&j->fresh, item->v, item->n);
+    end_event(j);
+    rlx_str_add(&r->calls, "%s%s", r->calls.n ? "," : "", item->v);
+  }
+  rlx_str_deinit(item);
 }
 
 /* Closes a message or a thought, whose text is in r->text, and keeps the item for the end of the response. */
@@ -135,12 +141,7 @@ static void close_item(sv_job *j, sv_run *r) {
   end_event(j);
   rlx_str item = {0};
   add_item(&item, j, kind, r->n_blocks - 1, &r->text);
-  r->calls.failed |= item.failed;
-  if (!item.failed) {
-    end_item_event(j, r, &item);
-    rlx_str_add(&r->calls, "%s%s", r->calls.n ? "," : "", item.v);
-  }
-  rlx_str_deinit(&item);
+  keep_item(j, r, &item);
   r->open = -1;
   r->text.n = 0;
 }
@@ -178,12 +179,7 @@ static void stream_call(sv_job *j, sv_run *r, const sv_part *p) {
   sv_add_quoted(&j->fresh, p->text, p->bytes);
   end_event(j);
   add_call(&item, j, r->n_blocks - 1, p, true);
-  r->calls.failed |= item.failed;
-  if (!item.failed) {
-    end_item_event(j, r, &item);
-    rlx_str_add(&r->calls, "%s%s", r->calls.n ? "," : "", item.v);
-  }
-  rlx_str_deinit(&item);
+  keep_item(j, r, &item);
   r->open = -1;
 }
 
@@ -245,18 +241,6 @@ static const sv_style style = {begin_stream, add_part, keep_call, end_run, end, 
 
 /* ---- Reading ---- */
 
-static rlx_status take_result(sv_job *j, const json_t *item, const char *where) {
-  const char *id = json_string_value(json_object_get(item, "call_id"));
-  rlx_str text = {0};
-  rlx_status s = sv_content_text(json_object_get(item, "output"), "input_text", where, &text);
-  if (!s && text.failed) s = RLX_FAIL(RLX_NO_MEMORY, "%s", where);
-  if (!s)
-    s = sv_add_message_object(j, json_pack("{s:s, s:s, s:s%}", "role", "tool", "tool_call_id", id ? id : "", "content",
-                                           text.n ? text.v : "", text.n));
-  rlx_str_deinit(&text);
-  return s;
-}
-
 static rlx_status take_call(sv_job *j, const json_t *item, const char *where) {
   const char *id = json_string_value(json_object_get(item, "call_id")),
              *name = json_string_value(json_object_get(item, "name")),
@@ -291,7 +275,9 @@ static rlx_status take_item(sv_job *j, const json_t *item, size_t i) {
   if (!json_is_object(item)) return RLX_FAIL(RLX_INVALID, "%s: expected an object, got %s", where, sv_kind(item));
   if (!type || strcmp(type, "message") == 0) return take_text(j, item, where);
   if (strcmp(type, "function_call") == 0) return take_call(j, item, where);
-  if (strcmp(type, "function_call_output") == 0) return take_result(j, item, where);
+  if (strcmp(type, "function_call_output") == 0)
+    return sv_add_result(j, json_string_value(json_object_get(item, "call_id")), json_object_get(item, "output"),
+                         "input_text", where);
   if (strcmp(type, "reasoning") == 0) return RLX_OK; /* thoughts of earlier turns are not part of a prompt */
   return RLX_FAIL(RLX_UNSUPPORTED,
                   "%s: an item of type '%.40s': this server takes message, function_call, "
@@ -322,9 +308,6 @@ static rlx_status take_input(sv_fields *f, sv_job *j) {
 static rlx_status take_tools(sv_fields *f, sv_job *j) {
   json_t *list = NULL;
   RLX_TRY(sv_take_list(f, "tools", &list));
-  if (!json_array_size(list)) return RLX_OK;
-  json_t *made = json_array();
-  if (!made || json_array_append_new(j->kept, made)) return RLX_FAIL(RLX_NO_MEMORY, "tools");
   for (size_t i = 0; i < json_array_size(list); i++) {
     json_t *tool = json_array_get(list, i);
     const char *type = json_string_value(json_object_get(tool, "type")),
@@ -335,12 +318,12 @@ static rlx_status take_tools(sv_fields *f, sv_job *j) {
     static const char *const members[] = {"name", "description", "parameters"};
     for (size_t k = 0; k < sizeof members / sizeof *members; k++) {
       json_t *v = json_object_get(tool, members[k]);
-      if (function && v && json_object_set(function, members[k], v)) return RLX_FAIL(RLX_NO_MEMORY, "tools");
+      if (!v || !function || json_object_set(function, members[k], v) == 0) continue;
+      json_decref(function);
+      function = NULL;
     }
-    json_t *entry = json_pack("{s:s, s:o}", "type", "function", "function", function);
-    if (!entry || json_array_append_new(made, entry)) return RLX_FAIL(RLX_NO_MEMORY, "tools");
+    RLX_TRY(sv_add_tool(j, function));
   }
-  j->tools = made;
   return RLX_OK;
 }
 

@@ -288,7 +288,6 @@ struct sv_job {
 /* Held once, by the caller. */
 rlx_status sv_job_create(struct rlx_server *s, sv_error_fn error, sv_job **out);
 void sv_job_release(sv_job *j);
-void sv_job_release_locked(sv_job *j);
 rlx_status sv_job_add_runs(sv_job *j, size_t n);
 /* Passes it to its model's thread. RLX_BUSY: the server has too many. */
 rlx_status sv_job_submit(sv_job *j);
@@ -335,6 +334,10 @@ const char *sv_kind(const json_t *v); /* "a list" */
 rlx_status sv_add_text_message(sv_job *j, const char *role, const rlx_str *text);
 /* Adds a message and takes the reference, also on failure. NULL is a failure. */
 rlx_status sv_add_message_object(sv_job *j, json_t *message);
+/* The result of a call, whose content is as sv_content_text takes it. id may be NULL. */
+rlx_status sv_add_result(sv_job *j, const char *id, const json_t *content, const char *type, const char *where);
+/* Adds {"type":"function"} with this function and takes the reference, also on failure. NULL is a failure. */
+rlx_status sv_add_tool(sv_job *j, json_t *function);
 /* A NUL in a message becomes U+FFFD, as in all texts that end with one. Call it when all messages are there. */
 rlx_status sv_replace_nuls(sv_job *j);
 /* Messages, tools and what belongs to them, as OpenAI's clients send them. */
