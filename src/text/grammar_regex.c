@@ -264,12 +264,8 @@ static rlx_status read_atom(reader *r, grammar_ref *out) {
 }
 
 static rlx_status read_number(reader *r, uint32_t *n) {
-  if (r->at >= r->end || *r->at < '0' || *r->at > '9') return invalid(r, "expected a number");
-  for (*n = 0; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
-    *n = *n * 10 + (uint32_t)(*r->at - '0');
-    if (*n > GRAMMAR_MAX_REPEAT) return fail_at(r, r->at, RLX_LIMIT, "more than 1000000 repetitions");
-  }
-  return RLX_OK;
+  if (!grammar_read_count(&r->at, r->end, n)) return invalid(r, "expected a number");
+  return *n <= GRAMMAR_MAX_REPEAT ? RLX_OK : fail_at(r, r->at, RLX_LIMIT, "more than 1000000 repetitions");
 }
 
 static rlx_status read_repeat(reader *r, grammar_ref *node) {

@@ -194,6 +194,15 @@ grammar_ref grammar_choice(grammar_tree *t, const grammar_ref *parts, size_t n) 
   return kept ? t->children.v[first] : GRAMMAR_NEVER;
 }
 
+bool grammar_read_count(const char **at, const char *end, uint32_t *n) {
+  if (*at >= end || **at < '0' || **at > '9') return false;
+  for (*n = 0; *at < end && **at >= '0' && **at <= '9'; ++*at) {
+    *n = *n * 10 + (uint32_t)(**at - '0');
+    if (*n > GRAMMAR_MAX_REPEAT) break; /* at the digit that is too much */
+  }
+  return true;
+}
+
 grammar_ref grammar_repeat(grammar_tree *t, grammar_ref child, uint32_t min, uint32_t max) {
   if (t->failed) return GRAMMAR_NEVER;
   if (child == GRAMMAR_NEVER) return min ? GRAMMAR_NEVER : GRAMMAR_EMPTY;

@@ -20,19 +20,6 @@ static void fail(const char *what) {
   abort();
 }
 
-static const rlx_tokenizer *tokenizer(void) {
-  static rlx_tokenizer *t;
-  rlx_file *f;
-  if (t) return t;
-  /* in the tree, and beside the goldens where the targets run elsewhere */
-  if (rlx_file_open(RLX_TEST_DATA "/../../models/shakespeare/shakespeare.gguf", NULL, &f) &&
-      rlx_file_open(RLX_TEST_DATA "/../models/shakespeare/shakespeare.gguf", NULL, &f))
-    return NULL;
-  if (rlx_tokenizer_create(f, &t)) t = NULL;
-  rlx_file_close(f);
-  return t;
-}
-
 /* The template of a file is what a stranger wrote. */
 static void check_template(const char *text) {
   rlx_file_writer *w;
@@ -74,7 +61,7 @@ static void check_conversation(const char *name, rlx_chat_message *m, size_t n) 
   }
   if (strlen(text) > 1 << 24) fail("a conversation that explodes");
   rlx_free(text);
-  const rlx_tokenizer *t = tokenizer();
+  const rlx_tokenizer *t = lm_fuzz_tokenizer();
   if (!t) return;
   rlx_chat_message harmless[MAX_MESSAGES];
   for (size_t i = 0; i < n; i++) harmless[i] = (rlx_chat_message){m[i].role, "x"};

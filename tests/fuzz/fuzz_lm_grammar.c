@@ -16,19 +16,6 @@ static void fail(const char *what) {
   abort();
 }
 
-static const rlx_tokenizer *tokenizer(void) {
-  static rlx_tokenizer *t;
-  rlx_file *f;
-  if (t) return t;
-  /* in the tree, and beside the goldens where the targets run elsewhere */
-  if (rlx_file_open(RLX_TEST_DATA "/../../models/shakespeare/shakespeare.gguf", NULL, &f) &&
-      rlx_file_open(RLX_TEST_DATA "/../models/shakespeare/shakespeare.gguf", NULL, &f))
-    return NULL;
-  if (rlx_tokenizer_create(f, &t)) t = NULL;
-  rlx_file_close(f);
-  return t;
-}
-
 static bool is_expected(rlx_status s) { return s == RLX_INVALID || s == RLX_UNSUPPORTED || s == RLX_LIMIT; }
 
 /* Whether the text goes on with a token, in a state of its own. */
@@ -71,9 +58,9 @@ static void walk(const rlx_grammar *g, uint32_t seed) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   rlx_grammar *g;
-  if (bytes < 2 || bytes > MAX_BYTES || !tokenizer()) return 0;
+  if (bytes < 2 || bytes > MAX_BYTES || !lm_fuzz_tokenizer()) return 0;
   rlx_status s =
-    rlx_grammar_create(tokenizer(), (rlx_grammar_kind)(data[0] % 3), (const char *)data + 2, bytes - 2, &g);
+    rlx_grammar_create(lm_fuzz_tokenizer(), (rlx_grammar_kind)(data[0] % 3), (const char *)data + 2, bytes - 2, &g);
   if (s) {
     if (!is_expected(s) || !*rlx_message() || g) fail("a refusal");
     return 0;

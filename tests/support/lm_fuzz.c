@@ -111,3 +111,16 @@ void lm_fuzz_file(const uint8_t *data, size_t bytes, const char *ending) {
     check_again(f); /* only some of them, because writing is slow */
   rlx_file_close(f);
 }
+
+const rlx_tokenizer *lm_fuzz_tokenizer(void) {
+  static rlx_tokenizer *t;
+  rlx_file *f;
+  if (t) return t;
+  /* in the tree, and beside the goldens where the targets run elsewhere */
+  if (rlx_file_open(RLX_TEST_DATA "/../../models/shakespeare/shakespeare.gguf", NULL, &f) &&
+      rlx_file_open(RLX_TEST_DATA "/../models/shakespeare/shakespeare.gguf", NULL, &f))
+    return NULL;
+  if (rlx_tokenizer_create(f, &t)) t = NULL;
+  rlx_file_close(f);
+  return t;
+}
