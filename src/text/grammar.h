@@ -77,7 +77,7 @@ grammar_ref grammar_text(grammar_tree *t, const char *bytes, size_t n);
 grammar_ref grammar_sequence(grammar_tree *t, const grammar_ref *parts, size_t n);
 grammar_ref grammar_choice(grammar_tree *t, const grammar_ref *parts, size_t n);
 grammar_ref grammar_repeat(grammar_tree *t, grammar_ref child, uint32_t min, uint32_t max);
-/* The number at *at, which moves behind it. False: there is none. One past GRAMMAR_MAX_REPEAT is not read to its end. */
+/* The number at *at, which moves behind it; false: there is none. Past GRAMMAR_MAX_REPEAT it is not read to its end. */
 bool grammar_read_count(const char **at, const char *end, uint32_t *n);
 uint32_t grammar_rule_add(grammar_tree *t, const char *name, size_t bytes);
 void grammar_rule_set(grammar_tree *t, uint32_t rule, grammar_ref body);
