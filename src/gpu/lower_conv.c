@@ -1,5 +1,5 @@
-/* Lowers conv and conv_transpose. There are five kernels: conv_tile, a tiled implicit GEMM that handles nearly all
- * cases; conv_coop, the same on matrix units; conv_depthwise for most depthwise convolutions; conv_direct for others
+/* Lowers conv and conv_transpose. The kernels: conv_tile, a tiled implicit GEMM that handles nearly all cases;
+ * conv_coop and conv_wide, the same on matrix units (lower_conv_matrix.c); conv_depthwise for most depthwise convolutions; conv_direct for others
  * with few output channels per group; and conv_transpose, a gather, for those not done by phases.
  *
  * A conv_transpose with stride s is s convolutions with stride 1 along each axis. The output positions that are equal
@@ -8,27 +8,15 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "gpu/move.h"
-#include "gpu/window.h"
+#include "gpu/conv.h"
 
 enum {
-  TILE = 128,      /* output positions per tile, and invocations */
-  STEP = 16,       /* size of a step along k */
-  MAX_MASKED = 31, /* maximum of taps that an invocation tracks by a bit each */
+  TILE = 128, /* output positions per tile, and invocations */
   MAX_PHASES = 32,
 };
 
-typedef struct conv {
-  gpu_sliding v;
-  uint32_t batch, in_channels, out_channels, groups;
-  uint32_t each_in, each_out; /* channels per group */
-  rlx_dtype t, tw;
-  bool has_bias, transposed;
-  bool weight_is_transposed; /* the weight has the layout of conv_layout.c */
-} conv;
-
 /* False if there is nothing to do or the lowering was refused. */
-static bool conv_init(gpu_lowering *l, const rlx_conv_window *w, int64_t groups, bool transposed, conv *c) {
+static bool conv_init(gpu_lowering *l, const rlx_conv_window *w, int64_t groups, bool transposed, gpu_conv *c) {
   const rlx_type *x = gpu_in_type(l, 0), *y = gpu_out_type(l);
   if (!gpu_count(y) || !gpu_sliding_init(l, w, &x->shape, &y->shape, transposed, &c->v)) return false;
   c->batch = (uint32_t)x->shape.v[0];
@@ -47,7 +35,7 @@ static bool conv_init(gpu_lowering *l, const rlx_conv_window *w, int64_t groups,
 
 /* ---- direct: one output after the other ---- */
 
-static void lower_direct(gpu_lowering *l, const conv *c) {
+static void lower_direct(gpu_lowering *l, const gpu_conv *c) {
   uint32_t words = gpu_words(gpu_out_type(l)), n = gpu_count(gpu_out_type(l));
   gpu_constants_conv_direct constants = {.t = (uint32_t)c->t, .tw = (uint32_t)c->tw, .has_bias = c->has_bias};
   gpu_divider channels = gpu_divider_of(c->out_channels);
@@ -57,7 +45,7 @@ static void lower_direct(gpu_lowering *l, const conv *c) {
                             .group_size = 128, .windows = {gpu_in(l, 0), gpu_in(l, 1), gpu_in(l, 2), gpu_out(l)}});
 }
 
-static void lower_gather(gpu_lowering *l, const conv *c) {
+static void lower_gather(gpu_lowering *l, const gpu_conv *c) {
   uint32_t words = gpu_words(gpu_out_type(l)), n = gpu_count(gpu_out_type(l));
   gpu_constants_conv_transpose constants = {.t = (uint32_t)c->t, .tw = (uint32_t)c->tw, .has_bias = c->has_bias};
   gpu_divider channels = gpu_divider_of(c->out_channels);
@@ -69,14 +57,14 @@ static void lower_gather(gpu_lowering *l, const conv *c) {
 }
 
 /* Two axes, one input channel per group, a kernel whose loops can be unrolled, rows of whole words. */
-static bool is_depthwise(const conv *c) {
+static bool is_depthwise(const gpu_conv *c) {
   const gpu_sliding *v = &c->v;
   if (c->each_in != 1 || v->in[0] != 1 || v->out[0] != 1 || v->kernel[0] != 1 || v->out[1] < 2) return false;
   bool unrolls = v->taps <= 49 && v->stride[1] <= 3 && v->dilation[1] <= 4;
   return unrolls && v->out[2] % gpu_elements_per_word(c->t) == 0;
 }
 
-static void lower_depthwise(gpu_lowering *l, const conv *c) {
+static void lower_depthwise(gpu_lowering *l, const gpu_conv *c) {
   const gpu_sliding *v = &c->v;
   gpu_divider words = gpu_divider_of(v->out[2] / gpu_elements_per_word(c->t));
   gpu_divider blocks = gpu_divider_of(gpu_ceil_div(v->out[1], 4)), channels = gpu_divider_of(c->out_channels);
@@ -105,69 +93,49 @@ static void lower_depthwise(gpu_lowering *l, const conv *c) {
 
 /* ---- implicit GEMM: one conv, or one phase of a conv_transpose ---- */
 
-typedef RLX_ARRAY(uint32_t) word_list;
-
-typedef struct tap {
-  int64_t d[RLX_SPATIAL]; /* its offset from an output position */
-  uint32_t w;             /* its index in the kernel */
-} tap;
-
-typedef struct product {
-  const conv *c;
-  uint32_t out[RLX_SPATIAL]; /* output positions */
-  int32_t stride[RLX_SPATIAL], pad[RLX_SPATIAL];
-  uint32_t first, step[RLX_SPATIAL]; /* first element and strides of the positions in the result's plane */
-  RLX_ARRAY(tap) taps;
-  bool is_masked;
-} product;
-
 static void no_memory(gpu_lowering *l) {
   if (!l->status) l->status = RLX_FAIL(RLX_NO_MEMORY, "a table of taps");
 }
 
-static void push(gpu_lowering *l, word_list *to, uint32_t word) {
+static void push(gpu_lowering *l, gpu_conv_words *to, uint32_t word) {
   if (!gpu_failed(l) && !rlx_array_push(to, word)) no_memory(l);
 }
-static void push4(gpu_lowering *l, word_list *to, const uint32_t v[4]) {
+void gpu_conv_push4(gpu_lowering *l, gpu_conv_words *to, const uint32_t v[4]) {
   for (int i = 0; i < 4; i++) push(l, to, v[i]);
 }
 
-static uint32_t in_plane(const conv *c) { return c->v.in[0] * c->v.in[1] * c->v.in[2]; }
-static uint32_t out_plane(const conv *c) { return c->v.plane.d; }
-static uint32_t filled_channels(const conv *c) { return gpu_ceil_div(c->in_channels, 8) * 8; }
-
 /* The table of conv_tile.k. */
-static void push_table(gpu_lowering *l, const product *p, word_list *to) {
-  const conv *c = p->c;
+static void push_table(gpu_lowering *l, const gpu_conv_product *p, gpu_conv_words *to) {
+  const gpu_conv *c = p->c;
   uint32_t n = (uint32_t)p->taps.n, k = c->each_in * n;
-  push4(l, to, (const uint32_t[]){(uint32_t)p->stride[0], (uint32_t)p->stride[1], (uint32_t)p->stride[2], 0});
-  push4(l, to, (const uint32_t[]){(uint32_t)p->pad[0], (uint32_t)p->pad[1], (uint32_t)p->pad[2], 0});
-  push4(l, to, (const uint32_t[]){p->step[0], p->step[1], p->step[2], p->first});
+  gpu_conv_push4(l, to, (const uint32_t[]){(uint32_t)p->stride[0], (uint32_t)p->stride[1], (uint32_t)p->stride[2], 0});
+  gpu_conv_push4(l, to, (const uint32_t[]){(uint32_t)p->pad[0], (uint32_t)p->pad[1], (uint32_t)p->pad[2], 0});
+  gpu_conv_push4(l, to, (const uint32_t[]){p->step[0], p->step[1], p->step[2], p->first});
   for (uint32_t i = 0; p->is_masked && i < n; i++) {
     const int64_t *d = p->taps.v[i].d;
-    push4(l, to, (const uint32_t[]){(uint32_t)d[0], (uint32_t)d[1], (uint32_t)d[2], 0});
+    gpu_conv_push4(l, to, (const uint32_t[]){(uint32_t)d[0], (uint32_t)d[1], (uint32_t)d[2], 0});
   }
-  for (uint32_t i = 0; i < k && !gpu_failed(l); i += STEP)
-    for (uint32_t j = i; j < i + STEP; j += 4) {
+  for (uint32_t i = 0; i < k && !gpu_failed(l); i += GPU_CONV_STEP)
+    for (uint32_t j = i; j < i + GPU_CONV_STEP; j += 4) {
       uint32_t offset[4], delta[3][4]; /* the tap's number, or its offset along each axis */
       for (uint32_t e = 0; e < 4; e++) {
         bool there = j + e < k;
         uint32_t number = there ? (j + e) % n : 0;
         const int64_t *d = p->taps.v[number].d;
         int64_t in = (d[0] * c->v.in[1] + d[1]) * c->v.in[2] + d[2];
-        offset[e] = there ? (uint32_t)((int64_t)((j + e) / n * in_plane(c)) + in) : 0;
+        offset[e] = there ? (uint32_t)((int64_t)((j + e) / n * gpu_conv_in_plane(c)) + in) : 0;
         for (int a = 0; a < RLX_SPATIAL; a++) delta[a][e] = there ? (uint32_t)d[a] : 1u << 30;
-        if (p->is_masked) delta[0][e] = there ? number : MAX_MASKED;
+        if (p->is_masked) delta[0][e] = there ? number : GPU_CONV_MAX_MASKED;
       }
-      push4(l, to, offset);
-      for (int a = 0; a < (p->is_masked ? 1 : RLX_SPATIAL); a++) push4(l, to, delta[a]);
+      gpu_conv_push4(l, to, offset);
+      for (int a = 0; a < (p->is_masked ? 1 : RLX_SPATIAL); a++) gpu_conv_push4(l, to, delta[a]);
     }
 }
 
 /* The offset of each k in the weight: [C, O/groups, taps] of a conv_transpose, or a transposed weight. */
-static void push_weights(gpu_lowering *l, const product *p, word_list *to) {
-  const conv *c = p->c;
-  uint32_t n = (uint32_t)p->taps.n, filled = filled_channels(c);
+static void push_weights(gpu_lowering *l, const gpu_conv_product *p, gpu_conv_words *to) {
+  const gpu_conv *c = p->c;
+  uint32_t n = (uint32_t)p->taps.n, filled = gpu_conv_filled(c);
   for (uint32_t i = 0; i < c->each_in * n; i++) {
     uint32_t channel = i / n, at = p->taps.v[i % n].w;
     push(l, to, c->weight_is_transposed ? at * filled + channel : channel * c->each_out * c->v.taps + at);
@@ -175,15 +143,15 @@ static void push_weights(gpu_lowering *l, const product *p, word_list *to) {
 }
 
 /* Height of a tile in units of eight channels; the number of invocations is the same for all. */
-static uint32_t tile_rows(const conv *c) {
+static uint32_t tile_rows(const gpu_conv *c) {
   return c->each_out > 32 ? 8 : c->each_out > 16 ? 4 : c->each_out > 8 ? 2 : 1;
 }
 
 /* The number of parts to split the sums into (split-K) so that units are evenly loaded: minimises the largest share of
  * a unit plus a small cost per part for its memory traffic. */
-static uint32_t parts_of(const gpu_lowering *l, uint32_t tiles, uint32_t k, uint64_t bytes) {
+uint32_t gpu_conv_parts(const gpu_lowering *l, uint32_t tiles, uint32_t k, uint64_t bytes) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  uint32_t units = l->caps->units, max = gpu_ceil_div(k, STEP) / tuned->conv_part_steps, best = 1;
+  uint32_t units = l->caps->units, max = gpu_ceil_div(k, GPU_CONV_STEP) / tuned->conv_part_steps, best = 1;
   double min = 0;
   for (uint32_t parts = 1; parts <= tuned->conv_max_parts && (parts == 1 || parts <= max); parts++) {
     double share = (double)gpu_ceil_div(tiles * parts, units) / parts;
@@ -195,20 +163,14 @@ static uint32_t parts_of(const gpu_lowering *l, uint32_t tiles, uint32_t k, uint
   return tiles < 1u << 20 ? best : 1;
 }
 
-typedef struct target { /* where all products of a node write */
-  gpu_window to;
-  bool is_final; /* the result itself, with bias; otherwise partial sums for conv_sum */
-  uint32_t parts;
-} target;
-
-static void emit_product(gpu_lowering *l, const product *p, const target *t) {
-  const conv *c = p->c;
-  word_list table = {0}, weights = {0};
+static void emit_product(gpu_lowering *l, const gpu_conv_product *p, const gpu_conv_target *t) {
+  const gpu_conv *c = p->c;
+  gpu_conv_words table = {0}, weights = {0};
   push_table(l, p, &table);
   bool is_tabled = c->transposed || c->weight_is_transposed;
   if (is_tabled) push_weights(l, p, &weights);
   uint32_t rows = tile_rows(c), plane = p->out[0] * p->out[1] * p->out[2], k = c->each_in * (uint32_t)p->taps.n;
-  uint32_t steps = gpu_ceil_div(k, STEP);
+  uint32_t steps = gpu_ceil_div(k, GPU_CONV_STEP);
   gpu_divider by_plane = gpu_divider_of(plane), by_row = gpu_divider_of(p->out[2]);
   gpu_divider by_slice = gpu_divider_of(p->out[1] * p->out[2]);
   gpu_params_conv_tile params = {.places = c->batch * plane,
@@ -218,18 +180,18 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
                                  .in_z = c->v.in[0],
                                  .in_y = c->v.in[1],
                                  .in_x = c->v.in[2],
-                                 .x_image = c->in_channels * in_plane(c),
-                                 .x_group = c->each_in * in_plane(c),
-                                 .y_image = c->out_channels * out_plane(c),
-                                 .y_plane = out_plane(c),
+                                 .x_image = c->in_channels * gpu_conv_in_plane(c),
+                                 .x_group = c->each_in * gpu_conv_in_plane(c),
+                                 .y_image = c->out_channels * gpu_conv_out_plane(c),
+                                 .y_plane = gpu_conv_out_plane(c),
                                  .y_part = gpu_count(gpu_out_type(l)),
                                  .w_group = c->each_in * c->each_out * c->v.taps,
-                                 .w_channel = c->weight_is_transposed ? c->v.taps * filled_channels(c)
+                                 .w_channel = c->weight_is_transposed ? c->v.taps * gpu_conv_filled(c)
                                               : c->transposed         ? c->v.taps
                                                                       : k,
                                  .each_out = c->each_out,
                                  .k = k,
-                                 .k_part = gpu_ceil_div(steps, t->parts) * STEP,
+                                 .k_part = gpu_ceil_div(steps, t->parts) * GPU_CONV_STEP,
                                  .taps = (uint32_t)p->taps.n,
                                  .tiles_o = gpu_ceil_div(c->each_out, 8 * rows),
                                  .tiles_p = gpu_ceil_div(c->batch * plane, TILE),
@@ -255,7 +217,7 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
   rlx_array_deinit(&weights);
 }
 
-static void emit_sum(gpu_lowering *l, const conv *c, const target *t) {
+void gpu_conv_sum(gpu_lowering *l, const gpu_conv *c, const gpu_conv_target *t) {
   const rlx_type *y = gpu_out_type(l);
   gpu_divider channels = gpu_divider_of(c->out_channels);
   gpu_params_conv_sum p = {GPU_DIVIDER(plane, c->v.plane), GPU_DIVIDER(channels, channels), .parts = t->parts,
@@ -266,9 +228,9 @@ static void emit_sum(gpu_lowering *l, const conv *c, const target *t) {
 }
 
 /* Chooses where the sums are written; false if they do not fit a binding. */
-static bool choose_target(gpu_lowering *l, const conv *c, uint32_t parts, target *out) {
+static bool choose_target(gpu_lowering *l, const gpu_conv *c, uint32_t parts, gpu_conv_target *out) {
   uint64_t bytes = (uint64_t)gpu_count(gpu_out_type(l)) * 4 * parts;
-  *out = (target){.is_final = parts == 1 && c->t == RLX_F32, .parts = parts};
+  *out = (gpu_conv_target){.is_final = parts == 1 && c->t == RLX_F32, .parts = parts};
   if (!out->is_final && bytes > l->caps->max_window_bytes) return false;
   out->to = out->is_final ? gpu_out(l) : gpu_work(l, bytes);
   return true;
@@ -276,139 +238,38 @@ static bool choose_target(gpu_lowering *l, const conv *c, uint32_t parts, target
 
 /* ---- conv ---- */
 
-static void push_tap(gpu_lowering *l, product *p, tap t) {
+static void push_tap(gpu_lowering *l, gpu_conv_product *p, gpu_conv_tap t) {
   if (!gpu_failed(l) && !rlx_array_push(&p->taps, t)) no_memory(l);
 }
 
-/* All taps of a plain conv. */
-static void conv_product(gpu_lowering *l, const conv *c, product *p) {
+void gpu_conv_taps(gpu_lowering *l, const gpu_conv *c, gpu_conv_product *p) {
   const gpu_sliding *v = &c->v;
-  *p = (product){.c = c, .step = {v->slice.d, v->row.d, 1}};
+  *p = (gpu_conv_product){.c = c, .step = {v->slice.d, v->row.d, 1}};
   memcpy(p->out, v->out, sizeof p->out);
   memcpy(p->stride, v->stride, sizeof p->stride);
   memcpy(p->pad, v->pad, sizeof p->pad);
   for (uint32_t i = 0, n = 0; i < v->kernel[0]; i++)
     for (uint32_t j = 0; j < v->kernel[1]; j++)
       for (uint32_t k = 0; k < v->kernel[2]; k++, n++)
-        push_tap(l, p,
-                 (tap){{(int64_t)i * v->dilation[0], (int64_t)j * v->dilation[1], (int64_t)k * v->dilation[2]}, n});
-  p->is_masked = p->taps.n <= MAX_MASKED;
+        push_tap(
+          l, p,
+          (gpu_conv_tap){{(int64_t)i * v->dilation[0], (int64_t)j * v->dilation[1], (int64_t)k * v->dilation[2]}, n});
+  p->is_masked = p->taps.n <= GPU_CONV_MAX_MASKED;
 }
 
-static bool lower_tiles(gpu_lowering *l, const conv *c) {
-  product p;
-  target t;
+static bool lower_tiles(gpu_lowering *l, const gpu_conv *c) {
+  gpu_conv_product p;
+  gpu_conv_target t;
   uint32_t k = c->each_in * c->v.taps;
   uint32_t tiles =
-    gpu_ceil_div(c->batch * out_plane(c), TILE) * gpu_ceil_div(c->each_out, 8 * tile_rows(c)) * c->groups;
-  uint32_t parts = parts_of(l, tiles, k, (uint64_t)gpu_count(gpu_out_type(l)) * 4);
-  uint32_t steps = gpu_ceil_div(k, STEP), part = gpu_ceil_div(steps, parts);
+    gpu_ceil_div(c->batch * gpu_conv_out_plane(c), TILE) * gpu_ceil_div(c->each_out, 8 * tile_rows(c)) * c->groups;
+  uint32_t parts = gpu_conv_parts(l, tiles, k, (uint64_t)gpu_count(gpu_out_type(l)) * 4);
+  uint32_t steps = gpu_ceil_div(k, GPU_CONV_STEP), part = gpu_ceil_div(steps, parts);
   parts = part ? gpu_ceil_div(steps, part) : 1; /* no empty part */
   if (!choose_target(l, c, parts, &t)) return false;
-  conv_product(l, c, &p);
+  gpu_conv_taps(l, c, &p);
   emit_product(l, &p, &t);
-  if (!t.is_final) emit_sum(l, c, &t);
-  rlx_array_deinit(&p.taps);
-  return true;
-}
-
-/* ---- conv on matrix units ---- */
-
-/* Depends only on the weight and the op: decides whether the transposed weight layout is preferred. */
-static bool suits_matrix_units(const gpu_lowering *l, const conv *c) {
-  bool has = c->t == RLX_F16 ? l->caps->has_coopmat : c->t == RLX_BF16 && l->caps->has_coopmat_bf16;
-  return has && c->tw == c->t && c->groups == 1 && !c->transposed && c->v.taps <= MAX_MASKED && c->out_channels >= 16 &&
-         c->in_channels * c->v.taps >= 32;
-}
-
-static bool fits_matrix_units(const gpu_lowering *l, const conv *c) {
-  uint64_t bytes = (uint64_t)c->batch * in_plane(c) * filled_channels(c) * 2;
-  return suits_matrix_units(l, c) && c->batch * out_plane(c) >= 32 && bytes <= l->caps->max_window_bytes;
-}
-
-/* Transposes [outer, channels, inner] to [outer, inner, channels], with the channels zero-padded to `filled`. */
-static gpu_window transposed(gpu_lowering *l, gpu_window from, uint32_t outer, uint32_t channels, uint32_t inner,
-                             uint32_t filled) {
-  gpu_box box = {.n = 3, .size = 2};
-  box.axis[0] = (gpu_axis){.dim = outer, .stride = (int64_t)channels * inner};
-  box.axis[1] = (gpu_axis){.dim = inner, .stride = 1};
-  box.axis[2] = (gpu_axis){.dim = filled, .stride = inner};
-  if (filled != channels) box.axis[2].mode = GPU_AXIS_BORDER, box.axis[2].n = channels;
-  if (inner == 1 && filled == channels) return from;
-  gpu_window to = gpu_work(l, (uint64_t)outer * inner * filled * 2);
-  gpu_move(l, box, from, to);
-  return to;
-}
-
-static void push_coop_table(gpu_lowering *l, const product *p, uint32_t cv, word_list *to) {
-  const conv *c = p->c;
-  push4(l, to, (const uint32_t[]){(uint32_t)p->stride[0], (uint32_t)p->stride[1], (uint32_t)p->stride[2], 0});
-  push4(l, to, (const uint32_t[]){(uint32_t)p->pad[0], (uint32_t)p->pad[1], (uint32_t)p->pad[2], 0});
-  for (size_t i = 0; i < p->taps.n; i++) {
-    const int64_t *d = p->taps.v[i].d;
-    int64_t at = ((d[0] * c->v.in[1] + d[1]) * c->v.in[2] + d[2]) * cv;
-    push4(l, to, (const uint32_t[]){(uint32_t)d[0], (uint32_t)d[1], (uint32_t)d[2], (uint32_t)at});
-  }
-}
-
-static void emit_coop(gpu_lowering *l, const product *p, const target *t, uint32_t down) {
-  const conv *c = p->c;
-  const uint32_t across = 2, bm = 32 * down, bn = 64 * across; /* subgroups, and the sizes of their tile */
-  uint32_t cv = gpu_ceil_div(c->in_channels, 8), kv = cv * c->v.taps, groups = across * down;
-  uint32_t stages = 2u * 5 * 16 * (bm + bn) <= l->caps->max_shared ? 2 : 1;
-  word_list table = {0};
-  push_coop_table(l, p, cv, &table);
-  gpu_params_conv_coop params = {.places = c->batch * out_plane(c),
-                                 GPU_DIVIDER(plane, c->v.plane),
-                                 GPU_DIVIDER(slice, c->v.slice),
-                                 GPU_DIVIDER(row, c->v.row),
-                                 .in_z = c->v.in[0],
-                                 .in_y = c->v.in[1],
-                                 .in_x = c->v.in[2],
-                                 .y_part = gpu_count(gpu_out_type(l)),
-                                 .channels = c->out_channels,
-                                 .kv = kv,
-                                 .kv_part = gpu_ceil_div(gpu_ceil_div(kv, 4), t->parts) * 4,
-                                 .cv = cv,
-                                 .taps = c->v.taps,
-                                 .tiles_o = gpu_ceil_div(c->out_channels, bm),
-                                 .tiles_p = gpu_ceil_div(c->batch * out_plane(c), bn)};
-  gpu_constants_conv_coop constants = {.sx = across,
-                                       .sy = down,
-                                       .stages = stages,
-                                       .size_a = 5 * stages * bm,
-                                       .size_tile = 5 * stages * (bm + bn),
-                                       .t = (uint32_t)c->t,
-                                       .final = t->is_final,
-                                       .has_bias = c->has_bias};
-  gpu_window x = transposed(l, gpu_in(l, 0), c->batch, c->in_channels, in_plane(c), 8 * cv);
-  gpu_window w = gpu_in(l, 1);
-  if (!c->weight_is_transposed) w = transposed(l, w, c->out_channels, c->in_channels, c->v.taps, 8 * cv);
-  gpu_launch launch = {GPU_KERNEL(conv_coop, params, constants), .groups = t->parts * params.tiles_p * params.tiles_o,
-                       .group_size = 32 * groups,
-                       .windows = {x, w, gpu_in(l, 2), gpu_table(l, table.v, (uint32_t)table.n), t->to},
-                       .cost = (uint64_t)params.places * c->out_channels * kv};
-  if (c->t == RLX_BF16) launch.kernel = &gpu_kernel_conv_coop_bf16;
-  gpu_emit(l, &launch);
-  rlx_array_deinit(&table);
-}
-
-static bool lower_coop(gpu_lowering *l, const conv *c) {
-  if (!fits_matrix_units(l, c)) return false;
-  uint32_t places = gpu_ceil_div(c->batch * out_plane(c), 128),
-           steps = gpu_ceil_div(gpu_ceil_div(c->in_channels, 8) * c->v.taps, 4);
-  bool many = places * gpu_ceil_div(c->out_channels, 128) >= 2 * l->caps->units && c->out_channels > 64;
-  uint32_t down = many && l->caps->max_group >= 256 && l->caps->max_shared >= 24 * 1024 ? 4 : 2;
-  uint64_t bytes = (uint64_t)gpu_count(gpu_out_type(l)) * 4;
-  uint32_t parts = parts_of(l, places * gpu_ceil_div(c->out_channels, 32 * down), steps * STEP, bytes);
-  parts = gpu_ceil_div(steps, gpu_ceil_div(steps, parts)); /* no empty part */
-  target t = {.is_final = parts == 1 && out_plane(c) % 2 == 0, .parts = parts};
-  if (!t.is_final && bytes * parts > l->caps->max_window_bytes) return false;
-  t.to = t.is_final ? gpu_out(l) : gpu_work(l, bytes * parts);
-  product p;
-  conv_product(l, c, &p);
-  emit_coop(l, &p, &t, down);
-  if (!t.is_final) emit_sum(l, c, &t);
+  if (!t.is_final) gpu_conv_sum(l, c, &t);
   rlx_array_deinit(&p.taps);
   return true;
 }
@@ -419,14 +280,14 @@ void gpu_lower_conv(gpu_lowering *l) {
   const rlx_attrs_conv *a = RLX_ATTRS(conv, l->node);
   const rlx_dims *x = &gpu_in_type(l, 0)->shape, *w = &gpu_in_type(l, 1)->shape;
   rlx_conv_window window;
-  conv c;
+  gpu_conv c;
   if (RLX_WINDOW_READ(a, w->v + 2, x->n - 2, &window)) {
     gpu_refuse(l, "a window that does not fit");
     return;
   }
   if (!conv_init(l, &window, a->groups, false, &c)) return;
-  if (l->layouts_open && suits_matrix_units(l, &c)) gpu_prefer_layout(l, 1, GPU_LAYOUT_TRANSPOSED);
-  if (lower_coop(l, &c)) return;
+  if (l->layouts_open && gpu_conv_suits_matrix_units(l, &c)) gpu_prefer_layout(l, 1, GPU_LAYOUT_TRANSPOSED);
+  if (gpu_conv_on_matrix_units(l, &c)) return;
   if (is_depthwise(&c)) lower_depthwise(l, &c);
   else if (c.each_out >= gpu_tuned(l->caps)->conv_min_channels && lower_tiles(l, &c)) return;
   else if (c.weight_is_transposed) gpu_refuse(l, "a convolution whose sums do not fit a binding");
@@ -442,45 +303,45 @@ static bool reaches(const gpu_sliding *v, int a, uint32_t phase, uint32_t k, int
   return at % v->stride[a] == 0;
 }
 
-static void phase_product(gpu_lowering *l, const conv *c, const uint32_t phase[RLX_SPATIAL], product *p) {
+static void phase_product(gpu_lowering *l, const gpu_conv *c, const uint32_t phase[RLX_SPATIAL], gpu_conv_product *p) {
   const gpu_sliding *v = &c->v;
   uint32_t n = 0;
-  *p =
-    (product){.c = c,
-              .stride = {1, 1, 1},
-              .first = (phase[0] * v->out[1] + phase[1]) * v->out[2] + phase[2],
-              .step = {v->slice.d * (uint32_t)v->stride[0], v->row.d * (uint32_t)v->stride[1], (uint32_t)v->stride[2]}};
+  *p = (gpu_conv_product){
+    .c = c,
+    .stride = {1, 1, 1},
+    .first = (phase[0] * v->out[1] + phase[1]) * v->out[2] + phase[2],
+    .step = {v->slice.d * (uint32_t)v->stride[0], v->row.d * (uint32_t)v->stride[1], (uint32_t)v->stride[2]}};
   for (int a = 0; a < RLX_SPATIAL; a++) p->out[a] = gpu_ceil_div(v->out[a] - phase[a], (uint32_t)v->stride[a]);
   for (uint32_t i = 0; i < v->kernel[0]; i++)
     for (uint32_t j = 0; j < v->kernel[1]; j++)
       for (uint32_t k = 0; k < v->kernel[2]; k++, n++) {
-        tap t = {.w = n};
+        gpu_conv_tap t = {.w = n};
         if (reaches(v, 0, phase[0], i, &t.d[0]) && reaches(v, 1, phase[1], j, &t.d[1]) &&
             reaches(v, 2, phase[2], k, &t.d[2]))
           push_tap(l, p, t);
       }
-  p->is_masked = p->taps.n <= MAX_MASKED;
+  p->is_masked = p->taps.n <= GPU_CONV_MAX_MASKED;
 }
 
 static uint32_t phases_of(const gpu_sliding *v, int a) {
   return (uint32_t)v->stride[a] < v->out[a] ? (uint32_t)v->stride[a] : v->out[a];
 }
 
-static bool lower_phases(gpu_lowering *l, const conv *c) {
+static bool lower_phases(gpu_lowering *l, const gpu_conv *c) {
   uint32_t n[RLX_SPATIAL];
-  target t;
+  gpu_conv_target t;
   uint64_t all = 1;
   for (int a = 0; a < RLX_SPATIAL; a++) all *= n[a] = phases_of(&c->v, a);
   if (all > MAX_PHASES || !choose_target(l, c, 1, &t)) return false;
   for (uint32_t i = 0; i < n[0]; i++)
     for (uint32_t j = 0; j < n[1]; j++)
       for (uint32_t k = 0; k < n[2]; k++) {
-        product p;
+        gpu_conv_product p;
         phase_product(l, c, (const uint32_t[]){i, j, k}, &p);
         emit_product(l, &p, &t);
         rlx_array_deinit(&p.taps);
       }
-  if (!t.is_final) emit_sum(l, c, &t);
+  if (!t.is_final) gpu_conv_sum(l, c, &t);
   return true;
 }
 
@@ -488,7 +349,7 @@ void gpu_lower_conv_transpose(gpu_lowering *l) {
   const rlx_attrs_conv_transpose *a = RLX_ATTRS(conv_transpose, l->node);
   const rlx_dims *x = &gpu_in_type(l, 0)->shape, *w = &gpu_in_type(l, 1)->shape;
   rlx_conv_window window;
-  conv c;
+  gpu_conv c;
   if (RLX_WINDOW_READ(a, w->v + 2, x->n - 2, &window)) {
     gpu_refuse(l, "a window that does not fit");
     return;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the kernels of attention and of products on matrix units as C++ on the host: tests/gpu/coop/. Each is run with
+"""Runs the kernels of attention, convolutions and products on matrix units as C++ on the host: tests/gpu/coop/. Each is run with
 matrices as Vulkan has them, whose elements may lie in any order, and as CUDA has them (src/gpu/kernels/matrices.h);
 kernels for Hopper alone with tests/gpu/coop/k_hopper.h.
 
@@ -28,10 +28,13 @@ KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention
                     "rows_direct2_blocks"],
            "rows_wide": ["quant_wide32", "quant_wide64", "quant_wide128"],
            "stages_wide": ["quant_stages"],
+           "conv_wide": ["conv_wide", "conv_wide_bf16"],
+           "conv": ["conv_coop", "conv_coop_bf16"],
            "matmul_wide": ["matmul_wide128", "matmul_wide256", "matmul_wide128_bf16", "matmul_wide256_bf16"],
            "matmul": ["matmul_coop2", "matmul_coop2_bf16", "matmul_coop4", "matmul_coop4_bf16"]}
 # Each runs up to a few hundred thousand invocations as coroutines.
-CASES = {"attention": 8, "attention_wide": 12, "matmul_wide": 40, "rows": 12, "rows_wide": 12, "stages_wide": 20, "matmul": 60}
+CASES = {"attention": 8, "attention_wide": 12, "matmul_wide": 40, "conv_wide": 16, "conv": 24, "rows": 12, "rows_wide": 12,
+         "stages_wide": 20, "matmul": 60}
 
 
 def check(program_name, kernel, seed, folder, target):

@@ -109,9 +109,14 @@ TEST(conv_matrices) {
 
 /* The lowering for such a device, without one: the preference for transposed weights, and the kernels, for a plane that
  * is large enough and for one that is not. */
-static bool lowers_to(int64_t side, const uint32_t *layout, const char *kernel, uint32_t preferred) {
+static gpu_caps with_matrix_units(void) {
   gpu_caps caps = {.max_group = 256, .max_shared = 48 * 1024, .max_groups_x = 65535, .max_window_bytes = 1 << 30};
   caps.units = 100, caps.subgroup = 32, caps.has_f16 = caps.has_coopmat = true;
+  return caps;
+}
+
+static bool lowers_to(int64_t side, const uint32_t *layout, const char *kernel, uint32_t preferred) {
+  const gpu_caps caps = with_matrix_units();
   rlx_graph *g;
   gpu_lowering l;
   if (rlx_graph_create(&g)) return false;
@@ -134,6 +139,39 @@ TEST(conv_matrices_lowering) {
   CHECK(lowers_to(10, plain, "conv_coop", 0));
   CHECK(lowers_to(10, turned, "conv_coop", 0));
   CHECK(lowers_to(4, turned, "conv_tile", 0));
+}
+
+/* The kernels of a 3 x 3 convolution with padding on Hopper. */
+static const char *wide_kernels(int64_t images, int64_t channels, int64_t side, int64_t out) {
+  static char text[128];
+  gpu_caps caps = with_matrix_units();
+  caps.units = 132, caps.max_group = 1024, caps.max_dynamic = 224 * 1024, caps.has_wgmma = true;
+  uint32_t layout[2] = {0, GPU_LAYOUT_TRANSPOSED};
+  rlx_graph *g;
+  gpu_lowering l;
+  text[0] = 0;
+  if (rlx_graph_create(&g)) return "no memory";
+  rlx_node x = rlx_op_input(g, "x", RLX_F16, RLX_DIMS(images, channels, side, side));
+  rlx_node y =
+    rlx_op_conv(g, x, rlx_op_param(g, "w", RLX_F16, RLX_DIMS(out, channels, 3, 3)), 0,
+                &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
+  rlx_claim_query q = {.graph = g, .node = y, .layout = layout};
+  if (y && gpu_lower(&caps, &q, &l) == RLX_OK) {
+    for (size_t i = 0; i < l.dispatches.n; i++) {
+      size_t at = strlen(text);
+      snprintf(text + at, sizeof text - at, "%s%s", i ? " " : "", l.dispatches.v[i].kernel->name);
+    }
+    gpu_lowering_deinit(&l);
+  }
+  rlx_graph_destroy(g);
+  return text;
+}
+
+TEST(conv_hopper_lowering) {
+  CHECK_EQ_STR(wide_kernels(32, 64, 56, 64), "transpose8 conv_wide");
+  CHECK_EQ_STR(wide_kernels(32, 512, 7, 512), "strided conv_wide conv_sum");
+  CHECK_EQ_STR(wide_kernels(1, 64, 8, 64), "transpose8 conv_coop conv_sum"); /* few positions */
+  CHECK_EQ_STR(wide_kernels(32, 64, 56, 20), "transpose8 conv_coop");        /* few channels */
 }
 
 TEST(conv_transposed_weights) {

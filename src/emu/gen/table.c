@@ -100,6 +100,8 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_conv_sum,
   &emu_kernel_conv_tile,
   &emu_kernel_conv_transpose,
+  NULL,
+  NULL,
   &emu_kernel_convert,
   &emu_kernel_decode,
   &emu_kernel_fft,

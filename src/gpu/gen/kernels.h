@@ -28,6 +28,8 @@ enum {
   GPU_INDEX_conv_sum,
   GPU_INDEX_conv_tile,
   GPU_INDEX_conv_transpose,
+  GPU_INDEX_conv_wide,
+  GPU_INDEX_conv_wide_bf16,
   GPU_INDEX_convert,
   GPU_INDEX_decode,
   GPU_INDEX_fft,
@@ -209,6 +211,14 @@ extern const struct gpu_kernel gpu_kernel_conv_tile;
 typedef struct gpu_params_conv_transpose { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t channels; uint32_t channels_m; uint32_t channels_s; uint32_t in_channels; uint32_t each_in; uint32_t each_out; uint32_t n; } gpu_params_conv_transpose;
 typedef gpu_constants_conv_direct gpu_constants_conv_transpose;
 extern const struct gpu_kernel gpu_kernel_conv_transpose;
+
+typedef struct gpu_params_conv_wide { uint32_t groups; uint32_t places; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t y_part; uint32_t channels; uint32_t kv; uint32_t kv_part; uint32_t cv; uint32_t taps; uint32_t tiles_o; uint32_t tiles_p; } gpu_params_conv_wide;
+typedef struct gpu_constants_conv_wide { uint32_t across; uint32_t t; uint32_t final; uint32_t has_bias; } gpu_constants_conv_wide;
+extern const struct gpu_kernel gpu_kernel_conv_wide;
+
+typedef struct gpu_params_conv_wide_bf16 { uint32_t groups; uint32_t places; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t y_part; uint32_t channels; uint32_t kv; uint32_t kv_part; uint32_t cv; uint32_t taps; uint32_t tiles_o; uint32_t tiles_p; } gpu_params_conv_wide_bf16;
+typedef gpu_constants_conv_wide gpu_constants_conv_wide_bf16;
+extern const struct gpu_kernel gpu_kernel_conv_wide_bf16;
 
 typedef struct gpu_params_convert { uint32_t groups; uint32_t n; } gpu_params_convert;
 typedef struct gpu_constants_convert { uint32_t tx; uint32_t ty; } gpu_constants_convert;

@@ -25,6 +25,8 @@ const gpu_kernel gpu_kernel_conv_direct = {"conv_direct", GPU_INDEX_conv_direct,
 const gpu_kernel gpu_kernel_conv_sum = {"conv_sum", GPU_INDEX_conv_sum, 3, 0x4, 2, sizeof(gpu_params_conv_sum), 0, 0x0};
 const gpu_kernel gpu_kernel_conv_tile = {"conv_tile", GPU_INDEX_conv_tile, 7, 0x40, 10, sizeof(gpu_params_conv_tile), 0, 0x0};
 const gpu_kernel gpu_kernel_conv_transpose = {"conv_transpose", GPU_INDEX_conv_transpose, 4, 0x8, 3, sizeof(gpu_params_conv_transpose), 0, 0x0};
+const gpu_kernel gpu_kernel_conv_wide = {"conv_wide", GPU_INDEX_conv_wide, 5, 0x10, 4, sizeof(gpu_params_conv_wide), 0, 0x0};
+const gpu_kernel gpu_kernel_conv_wide_bf16 = {"conv_wide_bf16", GPU_INDEX_conv_wide_bf16, 5, 0x10, 4, sizeof(gpu_params_conv_wide_bf16), 0, 0x0};
 const gpu_kernel gpu_kernel_convert = {"convert", GPU_INDEX_convert, 2, 0x2, 2, sizeof(gpu_params_convert), 1, 0x0};
 const gpu_kernel gpu_kernel_decode = {"decode", GPU_INDEX_decode, 4, 0x4, 4, sizeof(gpu_params_decode), 1, 0x0};
 const gpu_kernel gpu_kernel_fft = {"fft", GPU_INDEX_fft, 4, 0x2, 4, sizeof(gpu_params_fft), 0, 0x0};
@@ -140,6 +142,8 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_conv_sum,
   &gpu_kernel_conv_tile,
   &gpu_kernel_conv_transpose,
+  &gpu_kernel_conv_wide,
+  &gpu_kernel_conv_wide_bf16,
   &gpu_kernel_convert,
   &gpu_kernel_decode,
   &gpu_kernel_fft,
