@@ -980,7 +980,7 @@ def transpose(x: Operand, perm: Dims = ()) -> Node:
 
 
 def slice(x: Operand, axes: Dims = (), start: Dims = (), stop: Dims = (), step: Dims = ()) -> Node:
-    """x[start:stop:step] on some axes, as NumPy.
+    """x[start:stop:step] on some axes, as NumPy; rows of a block type are taken whole.
 
     axes: the axes, default 0, 1, ..
     start: first index per axis; negative counts from the end

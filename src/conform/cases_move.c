@@ -48,7 +48,9 @@ CASES(slice,
   {"one", "x: bool[5]", "slice(%x) {start=[2], stop=[3]}"},
   {"complex", "x: c64[6,3]", "slice(%x) {start=[1], stop=[6], step=[2]}"},
   {"special", "x: f16[24] special", "slice(%x) {start=[23], stop=[-9000000000000000000], step=[-1]}"},
-  {"large", "x: i64[40,30]", "slice(%x) {start=[3,1], stop=[37,29], step=[2,1]}"});
+  {"large", "x: i64[40,30]", "slice(%x) {start=[3,1], stop=[37,29], step=[2,1]}"},
+  {"blocks", "param w: q8_0[9,64]", "%r = slice(%w) {start=[2], stop=[7]}; cast(%r)"},
+  {"blocks_back", "param w: q4_k[5,2,256]", "%r = slice(%w) {axes=[0], start=[4], stop=[0], step=[-2]}; cast(%r)"});
 
 CASES(concat,
   {"tiny", "a: f32[2]; b: f32[3]", "concat(%a, %b)"},

@@ -41,6 +41,7 @@ const rlx_backend rlx_backend_cuda = {
   .lowering_destroy = gpu_lowering_destroy,
   .lowering_part = gpu_lowering_part,
   .layout_bytes = gpu_layout_bytes,
+  .split_large = gpu_split_large,
   .repack = gpu_repack,
   .repack_part = gpu_repack_part,
   .block_create = cu_block_create,

@@ -21,6 +21,7 @@
 
 #include "base/thread.h"
 #include "ir/graph.h"
+#include "pass/pass.h"
 
 typedef struct rlx_backend rlx_backend;
 
@@ -158,6 +159,8 @@ struct rlx_backend {
   /* The granularity, in rows of axis 0, at which a weight can be packed in chunks, each stored after the one before; 0:
    * only as a whole. May be NULL. */
   uint32_t (*layout_rows)(const rlx_device *d, uint32_t layout, const rlx_type *type);
+  /* Replaces a node that reads a weight larger than a binding (pass.h, rlx_rewrite_large). NULL: there is no limit. */
+  rlx_rewrite_fn split_large;
 
   rlx_status (*block_create)(rlx_device *d, uint64_t bytes, rlx_block **out); /* contents undefined; bytes may be 0 */
   /* The same in host memory that the device can write: the block has a map. Results are copied there, to be read once a

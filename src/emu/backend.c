@@ -3,7 +3,8 @@
  * Its limits are small so that tests reach them: there are few groups along x, so the fold into y occurs in every test.
  * "emu" has only the features that every Vulkan device has. Memory is the CPU backend's.
  *
- * Work is done when a call returns; the variants "emu:stream" and "emu:events" have asynchronous queues (queue.c). */
+ * Work is done when a call returns; the variants "emu:stream" and "emu:events" have asynchronous queues (queue.c).
+ * "emu:small" binds at most 16 KiB to a kernel and allocates at most 32 KiB at once. */
 #include <string.h>
 
 #include "base/budget.h"
@@ -37,12 +38,14 @@ static rlx_status emu_describe(uint32_t index, rlx_device_info *out) {
 }
 
 static rlx_status find_mode(const char *variant, emu_mode *out) {
-  static const char *const names[] = {[EMU_IMMEDIATE] = "", [EMU_STREAM] = "stream", [EMU_EVENTS] = "events"};
+  static const char *const names[] = {
+    [EMU_IMMEDIATE] = "", [EMU_STREAM] = "stream", [EMU_EVENTS] = "events", [EMU_SMALL] = "small"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     *out = (emu_mode)i;
     if (strcmp(variant, names[i]) == 0) return RLX_OK;
   }
-  return RLX_FAIL(RLX_NOT_FOUND, "emulated device: expected no variant, 'stream' or 'events', got '%s'", variant);
+  return RLX_FAIL(RLX_NOT_FOUND, "emulated device: expected no variant, 'stream', 'events' or 'small', got '%s'",
+                  variant);
 }
 
 static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_device **out) {
@@ -61,13 +64,16 @@ static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_
   d->queued = rlx_backend_emu;
   emu_queue_install(&d->queued);
   d->mode = mode;
-  d->base.backend = mode == EMU_IMMEDIATE ? &rlx_backend_emu : &d->queued;
+  const bool is_immediate = mode == EMU_IMMEDIATE || mode == EMU_SMALL;
+  d->base.backend = is_immediate ? &rlx_backend_emu : &d->queued;
   d->base.info = info;
-  d->base.info.is_mapped = mode == EMU_IMMEDIATE;
+  d->base.info.is_mapped = is_immediate;
+  d->base.info.max_window_bytes = mode == EMU_SMALL ? 16 << 10 : 0;
+  d->base.info.max_block_bytes = mode == EMU_SMALL ? 32 << 10 : 0;
   d->caps = (gpu_caps){.max_group = 256,
                        .max_shared = 16 * 1024,
                        .max_groups_x = 7,
-                       .max_window_bytes = 128 << 20,
+                       .max_window_bytes = mode == EMU_SMALL ? 16 << 10 : 128 << 20,
                        .units = 4,
                        .has_dot8 = true}; /* to test the kernels that round x to 8 bits */
   *out = &d->base;
@@ -92,6 +98,8 @@ static rlx_status claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim
 
 static rlx_status create_block(rlx_device *d, uint64_t bytes, bool is_mapped, rlx_block **out) {
   *out = NULL;
+  if (d->info.max_block_bytes && bytes > d->info.max_block_bytes)
+    return RLX_FAIL(RLX_NO_MEMORY, "emulated device: a block of %llu bytes", (unsigned long long)bytes);
   emu_block *b = rlx_new(emu_block);
   if (!b) return RLX_FAIL(RLX_NO_MEMORY, "emulated device: a block");
   const uint64_t padded = bytes < UINT64_MAX - 16 ? (bytes + 15) / 16 * 16 : bytes;
@@ -252,6 +260,7 @@ const rlx_backend rlx_backend_emu = {
   .lowering_destroy = gpu_lowering_destroy,
   .lowering_part = gpu_lowering_part,
   .layout_bytes = gpu_layout_bytes,
+  .split_large = gpu_split_large,
   .repack = gpu_repack,
   .repack_part = gpu_repack_part,
   .block_create = block_create,

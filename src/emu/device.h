@@ -9,7 +9,8 @@
 typedef enum emu_mode {
   EMU_IMMEDIATE, /* "emu": work is done when the call returns, and memory is mapped */
   EMU_STREAM,    /* "emu:stream" and "emu:events": see queue.c */
-  EMU_EVENTS
+  EMU_EVENTS,
+  EMU_SMALL /* as EMU_IMMEDIATE, with small bindings and allocations */
 } emu_mode;
 
 typedef struct emu_device {

@@ -122,6 +122,8 @@ rlx_status gpu_lowering_of(const rlx_bound_step *b, const rlx_lowering **out);
 rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out);
 void gpu_lowering_destroy(rlx_lowering *l);
 bool gpu_lowering_part(const rlx_lowering *l, size_t i, char *out, size_t bytes);
+/* Splits weights larger than a binding by rows (split.c). */
+rlx_node gpu_split_large(rlx_rewrite *r);
 uint64_t gpu_layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type); /* d may be NULL */
 rlx_status gpu_repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
                       void *dst, rlx_pool *pool);

@@ -339,6 +339,10 @@ static gpu_box box_by_axis(const gpu_lowering *l) {
 void gpu_lower_slice(gpu_lowering *l) {
   rlx_slice_axis cut[RLX_MAX_RANK];
   if (is_empty(l)) return;
+  if (rlx_dtype_is_block(gpu_out_type(l)->dtype)) {
+    gpu_refuse(l, "rows of a block type are copied on the host");
+    return;
+  }
   if (rlx_slice_resolve(RLX_ATTRS(slice, l->node), &gpu_in_type(l, 0)->shape, cut)) {
     gpu_refuse(l, "a slice that cannot be resolved");
     return;

@@ -43,9 +43,18 @@ static void stage_deinit(stage *s) {
   *s = (stage){0};
 }
 
+/* Rows of a weight that is larger than the target takes. They are copied when weights are loaded. */
+static bool is_part_of_large(const rlx_pass_context *ctx, const rlx_graph *g, const rlx_node_rec *n) {
+  if (!ctx->large || n->op != RLX_OP_slice || rlx_graph_at(g, n->in[0])->op != RLX_OP_param) return false;
+  const rlx_type *t = &rlx_graph_at(g, n->in[0])->type;
+  size_t bytes;
+  return rlx_tensor_bytes(t->dtype, t->shape, &bytes) == RLX_OK && bytes > ctx->large->max_bytes;
+}
+
 static bool ask(const rlx_pass_context *ctx, const rlx_graph *g, rlx_node id, const char **why) {
+  const rlx_node_rec *n = rlx_graph_at(g, id);
   *why = NULL;
-  if (!ctx->supports || rlx_op_table_has(rlx_graph_at(g, id)->op, RLX_TRAIT_LEAF)) return true;
+  if (!ctx->supports || rlx_op_table_has(n->op, RLX_TRAIT_LEAF) || is_part_of_large(ctx, g, n)) return true;
   bool yes = ctx->supports(ctx->supports_user, g, id, why);
   if (yes) *why = NULL; /* a callback may set a reason before it decides */
   else if (!*why) *why = "the target does not have this op";
@@ -76,13 +85,13 @@ static bool is_rewritable(const rlx_graph *g, const rlx_node_rec *n) {
 }
 
 /* Tries the rewrite of node `id`: *replaced is the new node, or 0 with *why possibly set. */
-static rlx_status rewrite_node(rlx_rewrite_fn rewrite, const rlx_graph *from, rlx_node id, stage *to,
-                               const rlx_node *map, input_list *in, rlx_node *replaced, const char **why) {
+static rlx_status rewrite_node(rlx_rewrite_fn rewrite, uint64_t max_bytes, const rlx_graph *from, rlx_node id,
+                               stage *to, const rlx_node *map, input_list *in, rlx_node *replaced, const char **why) {
   const rlx_node_rec *n = rlx_graph_at(from, id);
   in->n = 0;
   for (uint32_t i = 0; i < n->n_in; i++)
     if (!rlx_array_push(in, map[n->in[i]])) return RLX_FAIL(RLX_NO_MEMORY, "legalise");
-  rlx_rewrite r = {.to = to->graph, .node = n, .type = &n->type, .in = in->v, .n_in = n->n_in};
+  rlx_rewrite r = {.to = to->graph, .node = n, .type = &n->type, .in = in->v, .n_in = n->n_in, .max_bytes = max_bytes};
   *replaced = rewrite(&r);
   RLX_TRY_AT(rlx_graph_status(to->graph), "rewriting node %u (%s)", (unsigned)id, rlx_op_table_get(n->op)->name);
   if (r.why) *why = r.why;
@@ -102,7 +111,10 @@ static rlx_status step(const plan *p, const stage *from, rlx_node id, stage *to,
   rlx_rewrite_fn rewrite = stays ? NULL : p->rewrites(n->op);
   rlx_node replaced = RLX_NONE;
   if (rewrite && !is_rewritable(from->graph, n)) why = "it is empty, and its sizes are too large to rearrange";
-  else if (rewrite) RLX_TRY(rewrite_node(rewrite, from->graph, id, to, map, in, &replaced, &why));
+  else if (rewrite) RLX_TRY(rewrite_node(rewrite, 0, from->graph, id, to, map, in, &replaced, &why));
+  const rlx_rewrite_large *large = stays ? NULL : p->ctx->large;
+  if (large && !replaced)
+    RLX_TRY(rewrite_node(large->split, large->max_bytes, from->graph, id, to, map, in, &replaced, &why));
   if (replaced) {
     map[id] = replaced;
     to->changed = true;

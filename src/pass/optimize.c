@@ -104,11 +104,12 @@ static rlx_status begin_origin(const rlx_graph *g, rlx_optimized *out) {
   return RLX_OK;
 }
 
-static rlx_status run_passes(const rlx_graph *g, const rlx_optimize_options *o, const rlx_stop *stop,
-                             const pass_list *list, rlx_optimized *out) {
+static rlx_status run_passes(const rlx_graph *g, const rlx_optimize_options *o, const rlx_rewrite_large *large,
+                             const rlx_stop *stop, const pass_list *list, rlx_optimized *out) {
   rlx_status s = begin_origin(g, out);
   rlx_pass_context ctx = {.supports = o->supports,
                           .supports_user = o->supports_user,
+                          .large = large,
                           .switches = o->switches,
                           .report = &out->report,
                           .origin = out->origin,
@@ -149,11 +150,11 @@ static rlx_status check_graph(const rlx_graph *g) {
 }
 
 rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options, rlx_optimized **out) {
-  return rlx_optimize_stoppable(g, options, NULL, out);
+  return rlx_optimize_for(g, options, NULL, NULL, out);
 }
 
-rlx_status rlx_optimize_stoppable(const rlx_graph *g, const rlx_optimize_options *options, const rlx_stop *stop,
-                                  rlx_optimized **out) {
+rlx_status rlx_optimize_for(const rlx_graph *g, const rlx_optimize_options *options, const rlx_rewrite_large *large,
+                            const rlx_stop *stop, rlx_optimized **out) {
   rlx_optimize_options own;
   const rlx_optimize_options *o = &own;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_optimize: out is NULL");
@@ -164,7 +165,7 @@ rlx_status rlx_optimize_stoppable(const rlx_graph *g, const rlx_optimize_options
   rlx_optimized *result = NULL;
   rlx_status s = choose_passes(o, &list);
   if (!s && !(result = rlx_new(rlx_optimized))) s = RLX_FAIL(RLX_NO_MEMORY, "an optimised graph");
-  if (!s) s = run_passes(g, o, stop, &list, result);
+  if (!s) s = run_passes(g, o, large, stop, &list, result);
   rlx_array_deinit(&list);
   if (s) rlx_optimized_destroy(result);
   else *out = result;

@@ -12,14 +12,16 @@
 #include "ir/graph.h"
 
 typedef struct rlx_report rlx_report; /* report.h */
+typedef struct rlx_rewrite_large rlx_rewrite_large;
 
 /* The target's capabilities, and what the passes report. */
 typedef struct rlx_pass_context {
   rlx_supports_fn supports; /* NULL: everything is supported */
   void *supports_user;
-  uint32_t switches;  /* rlx_switch */
-  rlx_report *report; /* may be NULL: filled by legalise */
-  rlx_graph *load;    /* set by hoist: computes params of the result from params of the source; NULL if none */
+  const rlx_rewrite_large *large; /* NULL: all weights fit the target */
+  uint32_t switches;              /* rlx_switch */
+  rlx_report *report;             /* may be NULL: filled by legalise */
+  rlx_graph *load; /* set by hoist: computes params of the result from params of the source; NULL if none */
   /* The current node of each node of the first pass's input; 0: none. NULL: not tracked. */
   rlx_node *origin;
   uint32_t n_origin;
@@ -43,13 +45,13 @@ extern const size_t rlx_passes_count;
 /* Runs one pass: creates the new graph, lets the pass fill it, and finishes it, which verifies it. */
 rlx_status rlx_pass_run(const rlx_pass *pass, const rlx_graph *in, rlx_pass_context *ctx, rlx_graph **out);
 
-/* rlx_optimize with a cancel function, called before each pass. */
+/* rlx_optimize for a device's target, with a cancel function, called before each pass. */
 typedef struct rlx_stop {
   rlx_cancel_fn fn; /* NULL: never */
   void *user;
 } rlx_stop;
-rlx_status rlx_optimize_stoppable(const rlx_graph *g, const rlx_optimize_options *options, const rlx_stop *stop,
-                                  rlx_optimized **out);
+rlx_status rlx_optimize_for(const rlx_graph *g, const rlx_optimize_options *options, const rlx_rewrite_large *large,
+                            const rlx_stop *stop, rlx_optimized **out);
 /* Checks that every pass that these options name exists. */
 rlx_status rlx_optimize_check(const rlx_optimize_options *options);
 /* The node of the result with the value of a node of the source; 0: fused, folded or removed. */
@@ -96,10 +98,19 @@ typedef struct rlx_rewrite {
   const rlx_type *type;     /* its type: the result must have it */
   const rlx_node *in;       /* its inputs in `to`; 0: absent */
   uint32_t n_in;
-  const char *why; /* out: why it does not apply to this node */
+  const char *why;    /* out: why it does not apply to this node */
+  uint64_t max_bytes; /* largest weight, for rlx_rewrite_large; else 0 */
 } rlx_rewrite;
 /* Returns the replacement of r->node, or 0 with r->why set. */
 typedef rlx_node (*rlx_rewrite_fn)(rlx_rewrite *r);
 rlx_rewrite_fn rlx_rewrite_get(rlx_op op); /* NULL: a primitive */
+
+/* How a target that binds at most max_bytes to a kernel runs a node that reads a larger weight: `split` replaces the
+ * node by ones that read slices of the weight, which become weights of their own (hoist). It is called for nodes that
+ * the target refuses and that no rewrite simplifies. */
+struct rlx_rewrite_large {
+  rlx_rewrite_fn split;
+  uint64_t max_bytes;
+};
 
 #endif

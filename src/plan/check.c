@@ -32,7 +32,8 @@ static rlx_status resolve_slice(checker *c, rlx_node id) {
   if (!rises || (size_t)(last - first) + 1 != rlx_dims_count(&n->type.shape)) return RLX_OK;
   c->moves[id] = CHECK_VIEW;
   c->view_root[id] = c->view_root[n->in[0]];
-  c->view_shift[id] = c->view_shift[n->in[0]] + (uint64_t)first * rlx_dtype_size(n->type.dtype);
+  const rlx_dtype_info *unit = rlx_dtype_describe(n->type.dtype);
+  c->view_shift[id] = c->view_shift[n->in[0]] + (uint64_t)first / unit->block_elements * unit->block_bytes;
   return RLX_OK;
 }
 

@@ -35,7 +35,8 @@ static rlx_status slice_offset(const planner *p, const rlx_node_rec *n, bool *is
   const rlx_dims *x = &rlx_graph_at(p->g, n->in[0])->type.shape;
   rlx_slice_axis axis[RLX_MAX_RANK];
   RLX_TRY(rlx_slice_resolve(n->attrs, x, axis));
-  uint64_t stride = rlx_dtype_size(n->type.dtype);
+  const rlx_dtype_info *unit = rlx_dtype_describe(n->type.dtype); /* rows of a block type are whole */
+  uint64_t stride = unit->block_bytes;
   bool is_whole = true;
   *is_contiguous = true;
   *offset = 0;
@@ -43,7 +44,7 @@ static rlx_status slice_offset(const planner *p, const rlx_node_rec *n, bool *is
     if (axis[i].count != 1 && (!is_whole || axis[i].step != 1)) *is_contiguous = false;
     is_whole = is_whole && axis[i].count == x->v[i];
     *offset += (uint64_t)axis[i].start * stride;
-    stride *= (uint64_t)x->v[i];
+    stride *= (uint64_t)x->v[i] / (i == x->n - 1 ? unit->block_elements : 1);
   }
   return RLX_OK;
 }

@@ -9,6 +9,14 @@
 
 #define BORDER SIZE_MAX /* no source: the element is padding */
 
+/* Block types move by blocks, other types by elements: the bytes of one, and a shape counted in them. */
+static size_t unit_bytes(rlx_dtype t) { return rlx_dtype_describe(t)->block_bytes; }
+static rlx_dims unit_shape(const rlx_tensor *t) {
+  rlx_dims d = t->shape;
+  if (d.n) d.v[d.n - 1] /= (int64_t)rlx_dtype_describe(t->dtype)->block_elements;
+  return d;
+}
+
 typedef struct map {
   rlx_dims shape;               /* the result's, or another shape with as many elements */
   size_t *source[RLX_MAX_RANK]; /* per axis and index: what it adds to the source offset, or BORDER */
@@ -36,7 +44,7 @@ static bool has_rows(const map *m) {
 }
 
 static void map_rows(rlx_ref_call *c, map m, const void *border) {
-  const size_t size = rlx_dtype_size(c->out->dtype), n = (size_t)m.shape.v[--m.shape.n];
+  const size_t size = unit_bytes(c->out->dtype), n = (size_t)m.shape.v[--m.shape.n];
   const size_t first = m.source[m.shape.n][0];
   const unsigned char *from = c->in[0]->data;
   unsigned char *to = c->out->data;
@@ -61,7 +69,7 @@ static void map_run(rlx_ref_call *c, const map *m, const void *border) {
     map_rows(c, *m, border);
     return;
   }
-  size_t size = rlx_dtype_size(c->out->dtype);
+  size_t size = unit_bytes(c->out->dtype);
   const unsigned char *from = c->in[0]->data;
   unsigned char *to = c->out->data;
   int64_t idx[RLX_MAX_RANK] = {0};
@@ -146,14 +154,14 @@ typedef int64_t (*source_fn)(const void *context, int axis, int64_t i, int64_t n
 
 static rlx_status move_by(rlx_ref_call *c, source_fn source, const void *context, const void *border) {
   if (is_empty(c->out)) return RLX_OK;
-  const rlx_dims *x = &c->in[0]->shape;
+  const rlx_dims x = unit_shape(c->in[0]), to = unit_shape(c->out);
   size_t stride[RLX_MAX_RANK];
-  rlx_strides(x, stride);
+  rlx_strides(&x, stride);
   map m;
-  RLX_TRY(map_begin(c, &c->out->shape, &m));
-  for (int axis = 0; axis < x->n; axis++)
+  RLX_TRY(map_begin(c, &to, &m));
+  for (int axis = 0; axis < x.n; axis++)
     for (int64_t i = 0; i < m.shape.v[axis] && rlx_ref_continues(c, 1); i++) {
-      int64_t k = source(context, axis, i, x->v[axis]);
+      int64_t k = source(context, axis, i, x.v[axis]);
       m.source[axis][i] = k < 0 ? BORDER : (size_t)k * stride[axis];
     }
   map_run(c, &m, border);

@@ -130,7 +130,9 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
                             .supports = supports,      .supports_user = &t, .switches = k->switches,
                             .after = report_pass,      .after_user = p};
   rlx_stop stop = stop_of(watch);
-  rlx_status s = rlx_optimize_stoppable(bound, &o, &stop, &c->optimized);
+  rlx_rewrite_large large = {c->device->backend->split_large, c->device->info.max_window_bytes};
+  const bool splits = large.split && large.max_bytes;
+  rlx_status s = rlx_optimize_for(bound, &o, splits ? &large : NULL, &stop, &c->optimized);
   rlx_graph_destroy(bound);
   s = answered(&t, s);
   if (!s) c->graph = rlx_optimized_graph(c->optimized);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "device/convert.h"
 #include "runtime/weights_load.h"
 
 static const char *text_of(const rlx_weight *w) { return w->name ? w->name : "(computed)"; }
@@ -16,20 +17,24 @@ static rlx_status copy_bytes(const rlx_weights *w, const rlx_type *type, uint32_
   const rlx_device *d = w->session->device;
   size_t plain;
   RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &plain));
-  *bytes = layout ? d->backend->layout_bytes(d, layout, type) : plain;
+  *bytes = layout && layout != RLX_LAYOUT_IN_HOST ? d->backend->layout_bytes(d, layout, type) : plain;
   return RLX_OK;
 }
 
 rlx_status rlx_weight_copy_allocate(rlx_weights *w, rlx_weight_copy *c) {
-  if (c->block) return RLX_OK;
-  RLX_TRY(rlx_block_pool_get(w->session->blocks, c->bytes, false, &c->block));
+  if (c->block || c->host) return RLX_OK;
+  if (c->layout != RLX_LAYOUT_IN_HOST) RLX_TRY(rlx_block_pool_get(w->session->blocks, c->bytes, false, &c->block));
+  else if (!(c->host = rlx_mem_alloc((size_t)c->bytes)))
+    return RLX_FAIL(RLX_NO_MEMORY, "%llu bytes for a weight", (unsigned long long)c->bytes);
   w->bytes += c->bytes;
   return RLX_OK;
 }
 
 /* A block in host memory returns its pages to the system before it goes back to the pool. */
 static void copy_free(rlx_weights *w, rlx_weight_copy *c) {
-  if (c->block) w->bytes -= c->bytes;
+  if (c->block || c->host) w->bytes -= c->bytes;
+  if (c->host) rlx_mem_discard(c->host, (size_t)c->bytes);
+  rlx_mem_free(c->host);
   if (c->block && c->block->map && w->session->device->info.kind == RLX_DEVICE_CPU)
     rlx_mem_discard(c->block->map, (size_t)c->bytes);
   rlx_block_pool_put(w->session->blocks, c->block);
@@ -70,7 +75,7 @@ static rlx_weight_copy *find_copy(const rlx_weight *weight, uint32_t layout) {
 /* The copy that contains the value; NULL: there is none. */
 rlx_weight_copy *rlx_weight_filled(const rlx_weight *weight) {
   rlx_weight_copy *c = weight->has_value ? weight->copies : NULL;
-  while (c && !c->block) c = c->next;
+  while (c && !c->block && !c->host) c = c->next;
   return c;
 }
 
@@ -79,6 +84,9 @@ static rlx_status copy_convert(rlx_weights *w, const rlx_weight *weight, const r
                                const rlx_weight_copy *to) {
   rlx_queue *q = rlx_session_queue(w->session);
   rlx_bound from_at = rlx_weight_copy_at(from), to_at = rlx_weight_copy_at(to);
+  if (from->host)
+    return rlx_bound_write(q, &to_at, &weight->type, to->layout, weight->type.dtype, from->host,
+                           rlx_dims_count(&weight->type.shape));
   size_t count = rlx_dims_count(&weight->type.shape);
   rlx_dtype dtype = weight->type.dtype;
   rlx_tensor plain;
@@ -252,7 +260,14 @@ typedef struct new_value {
   const rlx_byte_source *source;
 } new_value;
 
+static rlx_status write_host(rlx_weights *w, const rlx_type *type, const rlx_weight_copy *c, const new_value *v) {
+  if (!v->tensor) return rlx_source_read(v->source, c->host, c->bytes, w->session->threads);
+  RLX_TRY(rlx_convert_check(v->tensor->dtype, type->dtype));
+  return rlx_convert_array(type->dtype, c->host, v->tensor->dtype, v->tensor->data, rlx_dims_count(&type->shape));
+}
+
 static rlx_status write_copy(rlx_weights *w, const rlx_type *type, const rlx_weight_copy *c, const new_value *v) {
+  if (c->host) return write_host(w, type, c, v);
   rlx_queue *q = rlx_session_queue(w->session);
   const rlx_bound at = rlx_weight_copy_at(c);
   if (v->tensor)
@@ -263,7 +278,8 @@ static rlx_status write_copy(rlx_weights *w, const rlx_type *type, const rlx_wei
 
 static rlx_status fill(rlx_weights *w, rlx_weight *weight, const new_value *value) {
   rlx_weight_copy *keep = NULL; /* plain, until a reader needs another layout */
-  if (!rlx_weight_is_held(weight) && !(keep = find_copy(weight, 0))) RLX_TRY(copy_add(w, weight, 0, &keep));
+  const uint32_t plain = !weight->recipe && rlx_weight_is_large(w, &weight->type) ? RLX_LAYOUT_IN_HOST : 0;
+  if (!rlx_weight_is_held(weight) && !(keep = find_copy(weight, plain))) RLX_TRY(copy_add(w, weight, plain, &keep));
   rlx_weight_drop_unused(w, weight, keep);
   weight->has_value = false; /* while it is partly written */
   for (rlx_weight_copy *c = weight->copies; c; c = c->next) {
@@ -285,6 +301,7 @@ static rlx_status put(rlx_weights *w, const char *name, const rlx_type *type, co
   if (is_being_read(w, weight))
     return RLX_FAIL(RLX_BUSY, "weight '%s' cannot be set while an executable that reads it runs", name);
   RLX_TRY(rlx_weight_take_type(w, weight, type, true));
+  if (rlx_weight_has_parts(w, weight)) return rlx_weight_put_parts(w, weight, value->tensor, value->source);
   RLX_TRY(fill(w, weight, value));
   rlx_weights_changed(w, weight);
   return RLX_OK;
@@ -312,7 +329,7 @@ bool rlx_weights_is_plain(rlx_weights *w, const char *name, const rlx_type *type
   rlx_mutex_lock(&w->lock);
   const rlx_weight *weight = find_named(w, name);
   bool is_plain = type->dtype != RLX_BOOL;
-  for (const rlx_weight_copy *c = weight ? weight->copies : NULL; c; c = c->next) is_plain &= c->layout == 0;
+  for (const rlx_weight_copy *c = weight ? weight->copies : NULL; c; c = c->next) is_plain &= c->layout == 0 || c->host;
   rlx_mutex_unlock(&w->lock);
   return is_plain;
 }
@@ -333,6 +350,8 @@ static rlx_status read_weight(rlx_weights *w, const char *name, rlx_dtype dtype,
   RLX_TRY(rlx_weight_check_value(weight));
   const rlx_weight_copy *c = rlx_weight_filled(weight);
   rlx_bound at = rlx_weight_copy_at(c);
+  if (c->host) RLX_TRY(rlx_convert_check(weight->type.dtype, dtype));
+  if (c->host) return rlx_convert_array(dtype, data, weight->type.dtype, c->host, count);
   return rlx_bound_read(rlx_session_queue(w->session), &at, &weight->type, c->layout, dtype, data, count);
 }
 

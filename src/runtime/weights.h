@@ -14,12 +14,17 @@
 #include "device/fill.h"
 #include "runtime/session.h"
 
+/* The layout of a copy in memory of the host, plain: a weight larger than the device binds, until its parts are made of
+ * it (weights_large.c). */
+#define RLX_LAYOUT_IN_HOST UINT32_MAX
+
 typedef struct rlx_weight_copy {
   struct rlx_weight_copy *next;
   uint32_t layout;
   uint32_t users;
   uint64_t bytes;
-  rlx_block *block; /* NULL: not allocated yet (a weight to be computed) */
+  rlx_block *block; /* NULL: not allocated yet (a weight to be computed), or */
+  void *host;       /* the bytes, in a copy with RLX_LAYOUT_IN_HOST */
 } rlx_weight_copy;
 
 typedef struct rlx_weight {

@@ -131,7 +131,7 @@ static rlx_status fetch_by_pieces(rlx_weights *w, rlx_weight *weight, bool *done
   const rlx_type *type = &weight->type;
   size_t bytes;
   *done = false;
-  if (!w->source.read_rows || !c || c->next || type->shape.n < 1 ||
+  if (!w->source.read_rows || !c || c->next || c->layout == RLX_LAYOUT_IN_HOST || type->shape.n < 1 ||
       rlx_tensor_bytes(type->dtype, type->shape, &bytes) || bytes < 4 * PIECE_BYTES)
     return RLX_OK;
   size_t rows = (size_t)type->shape.v[0], row_bytes = bytes / rows;
@@ -161,7 +161,7 @@ static rlx_status fetch_by_pieces(rlx_weights *w, rlx_weight *weight, bool *done
 
 /* Reads a missing value from the source. Without a source, or if it does not have the weight, the error names what is
  * missing. */
-static rlx_status fetch(rlx_weights *w, rlx_weight *weight) {
+rlx_status rlx_weight_fetch(rlx_weights *w, rlx_weight *weight) {
   rlx_tensor value;
   if (weight->has_value || !w->source.read || !weight->has_type) return rlx_weight_check_value(weight);
   bool is_new = !weight->dropped, done;
@@ -202,9 +202,10 @@ static void note_seen(rlx_weights *w, rlx_weight *weight) {
 static rlx_status load_source(const rlx_weights *w, const rlx_weight *source, rlx_tensor *value, bool *owned) {
   const rlx_weight_copy *c = rlx_weight_filled(source);
   const rlx_type *type = &source->type;
-  *owned = c->layout != 0 || !c->block->map;
-  if (!*owned) {
-    *value = (rlx_tensor){type->dtype, type->shape, {c->block->map}, (size_t)c->bytes};
+  void *plain = c->host ? c->host : c->layout == 0 ? c->block->map : NULL;
+  *owned = !plain;
+  if (plain) {
+    *value = (rlx_tensor){type->dtype, type->shape, {plain}, (size_t)c->bytes};
     return RLX_OK;
   }
   rlx_bound at = rlx_weight_copy_at(c);
@@ -308,11 +309,15 @@ static rlx_status compute(rlx_weights *w, rlx_weight *weight, const rlx_watch *w
 }
 
 static rlx_status make_ready(rlx_weights *w, rlx_weight *weight, const rlx_watch *watch, bool *computed) {
-  if (!weight->recipe) return fetch(w, weight);
+  if (!weight->recipe) return rlx_weight_fetch(w, weight);
   if (is_current(weight)) return RLX_OK;
-  for (size_t i = 0; i < weight->sources.n; i++) RLX_TRY(fetch(w, weight->sources.v[i]));
-  RLX_TRY_AT(compute(w, weight, watch), "computing a weight from '%s'%s",
-             weight->sources.n ? weight->sources.v[0]->name : "constants", weight->sources.n > 1 ? " and others" : "");
+  bool is_made;
+  RLX_TRY(rlx_weight_make_part(w, weight, &is_made));
+  for (size_t i = 0; i < weight->sources.n && !is_made; i++) RLX_TRY(rlx_weight_fetch(w, weight->sources.v[i]));
+  if (!is_made)
+    RLX_TRY_AT(compute(w, weight, watch), "computing a weight from '%s'%s",
+               weight->sources.n ? weight->sources.v[0]->name : "constants",
+               weight->sources.n > 1 ? " and others" : "");
   note_seen(w, weight);
   *computed = true;
   return RLX_OK;

@@ -29,6 +29,7 @@ const rlx_backend rlx_backend_vulkan = {
   .lowering_destroy = gpu_lowering_destroy,
   .lowering_part = gpu_lowering_part,
   .layout_bytes = gpu_layout_bytes,
+  .split_large = gpu_split_large,
   .repack = gpu_repack,
   .repack_part = gpu_repack_part,
   .block_create = vk_block_create,

@@ -28,6 +28,7 @@ const rlx_backend rlx_backend_webgpu = {
   .claim = claim,
   .lowering_destroy = gpu_lowering_destroy,
   .layout_bytes = gpu_layout_bytes,
+  .split_large = gpu_split_large,
   .repack = gpu_repack,
   .repack_part = gpu_repack_part,
   .block_create = wg_block_create,
