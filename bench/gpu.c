@@ -1,5 +1,5 @@
 /* Times single ops at the sizes of models on a GPU, for the table of docs/performance.md: bench/gpu [--device NAME]
- * [PATTERN].
+ * [--fast-f16] [PATTERN].
  *
  * Each case is a graph with several independent copies of one op, with separate tensors, so the data is far larger than
  * the caches and the cost of a submission is shared: the time of a run divided by the copies is the time of the op in a
@@ -197,7 +197,7 @@ static rlx_status measure_step(rlx_executable *e, double *seconds) {
   return s;
 }
 
-static rlx_status run_case(rlx_session *session, const bench_case *c) {
+static rlx_status run_case(rlx_session *session, const bench_case *c, uint32_t switches) {
   rlx_graph *g = NULL;
   rlx_executable *e = NULL;
   char name[16];
@@ -208,9 +208,8 @@ static rlx_status run_case(rlx_session *session, const bench_case *c) {
   }
   if (!s) s = rlx_graph_finish(g);
   uint64_t begin = rlx_now_ns(), bytes = 0;
-  if (!s)
-    s =
-      rlx_compile(session, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .switches = RLX_SWITCH_FORBID_HOST}, &e);
+  const rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .switches = RLX_SWITCH_FORBID_HOST | switches};
+  if (!s) s = rlx_compile(session, g, &options, &e);
   for (int i = 0; i < c->copies && !s; i++)
     for (char part = 'a'; part <= 'c' && !s; part++) {
       snprintf(name, sizeof name, "%c%d", part, i);
@@ -239,9 +238,11 @@ static rlx_status run_case(rlx_session *session, const bench_case *c) {
 int main(int argc, char **argv) {
   const char *device = "vulkan", *pattern = "*";
   bool no_pool = false;
+  uint32_t switches = 0;
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) device = argv[++i];
     else if (strcmp(argv[i], "--no-pool") == 0) no_pool = true;
+    else if (strcmp(argv[i], "--fast-f16") == 0) switches = RLX_SWITCH_FAST_F16;
     else pattern = argv[i];
   }
   rlx_session *session = NULL;
@@ -256,7 +257,7 @@ int main(int argc, char **argv) {
   printf("{\"device\": \"%s\", \"driver\": \"%s\", \"features\": \"%s\"}\n", info.name, info.driver, info.features);
   int failed = 0;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    if (fnmatch(pattern, cases[i].name, 0) == 0) failed += run_case(session, &cases[i]) != RLX_OK;
+    if (fnmatch(pattern, cases[i].name, 0) == 0) failed += run_case(session, &cases[i], switches) != RLX_OK;
   rlx_session_destroy(session);
   return failed != 0;
 }
