@@ -44,6 +44,7 @@ const rlx_backend rlx_backend_cuda = {
   .split_large = gpu_split_large,
   .repack = gpu_repack,
   .repack_part = gpu_repack_part,
+  .fills_words = true,
   .block_create = cu_block_create,
   .block_create_host = cu_block_create_host,
   .block_destroy = cu_block_destroy,

@@ -32,10 +32,18 @@ static rlx_status check_windows(const rlx_bound_step *b) {
   return check_window(&b->work, "work memory", 0);
 }
 
+uint64_t gpu_copy_bytes(const rlx_bound *from, const rlx_bound *to) {
+  const uint64_t whole = (to->bytes + 3) / 4 * 4;
+  if (!to->bytes || from->offset % 4 || to->offset % 4 || whole > from->block->bytes - from->offset ||
+      whole > to->block->bytes - to->offset)
+    return to->bytes;
+  return whole;
+}
+
 static rlx_status add_copy(const rlx_bound_step *b, gpu_step *s) {
   if (b->n_in != 1 || b->in[0].bytes != b->out[0].bytes || (b->in[0].bytes && (!b->in[0].block || !b->out[0].block)))
     return RLX_FAIL(RLX_INVALID, "a copy has one window in and one out, of equal bytes");
-  s->copy_bytes = b->in[0].bytes;
+  s->copy_bytes = gpu_copy_bytes(&b->in[0], &b->out[0]);
   s->from = b->in[0];
   s->to = b->out[0];
   return RLX_OK;

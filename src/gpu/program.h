@@ -40,6 +40,8 @@ typedef struct gpu_program {
 extern rlx_block gpu_table_block, gpu_run_block;
 static inline bool gpu_is_own_block(const rlx_block *b) { return b == &gpu_table_block || b == &gpu_run_block; }
 
+/* The bytes that a copy step moves: the value's and, since kernels read whole words, the rest of its last word. */
+uint64_t gpu_copy_bytes(const rlx_bound *from, const rlx_bound *to);
 /* *p is zeroed. Checks every window; a failure names the node. */
 rlx_status gpu_program_init(gpu_program *p, const gpu_caps *caps, const rlx_program_desc *desc);
 /* Gets the pipeline of every dispatch whose kernel has code. */

@@ -65,6 +65,7 @@ static rlx_status write_all(rlx_compiled *c) {
     RLX_TRY_AT(rlx_bound_write(rlx_block_pool_queue(c->blocks), &slot->at, &slot->type, slot->layout, slot->type.dtype,
                                attrs->data->data, rlx_dims_count(&slot->type.shape)),
                "constant %u", (unsigned)slot->node);
+    RLX_TRY(rlx_bound_end(rlx_block_pool_queue(c->blocks), &slot->at));
   }
   return RLX_OK;
 }

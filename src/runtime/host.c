@@ -121,8 +121,9 @@ static rlx_status read_value(rlx_queue *q, const rlx_host_value *v) {
 static rlx_status write_value(rlx_queue *q, const rlx_host_value *v) {
   rlx_type type = {v->tensor.dtype, v->tensor.shape};
   if (!v->at.block) return RLX_OK; /* an unused result */
-  if (goes_in_pieces(v)) return move_pieces(q, v, &type, false);
-  return rlx_bound_write(q, &v->at, &type, 0, type.dtype, v->tensor.data, rlx_dims_count(&type.shape));
+  if (goes_in_pieces(v)) RLX_TRY(move_pieces(q, v, &type, false));
+  else RLX_TRY(rlx_bound_write(q, &v->at, &type, 0, type.dtype, v->tensor.data, rlx_dims_count(&type.shape)));
+  return rlx_bound_end(q, &v->at);
 }
 
 rlx_status rlx_host_run_step(rlx_instance *i, size_t step, const rlx_eval_context *ctx) {

@@ -81,6 +81,7 @@ static bool is_computed(const rlx_compiled *c, const rlx_window *w) {
  * until they are known to be ready, another thread may be allocating their blocks. */
 static rlx_status note_places(rlx_instance *i, bool with_computed) {
   const rlx_compiled *c = i->compiled;
+  i->has_ends = false;
   for (rlx_node n = 1; n < rlx_graph_end(c->graph); n++) {
     const rlx_window *w = &c->plan->at[n];
     if (w->segment == RLX_SEGMENT_NONE || (!with_computed && is_computed(c, w))) continue;
@@ -232,6 +233,18 @@ rlx_status rlx_instance_take(rlx_instance *i, bool *lost) {
 }
 
 /* ---- before a run ---- */
+
+/* All inputs are in their places when a run begins. Their last words are whole from then on, whatever is written there. */
+rlx_status rlx_instance_end_inputs(rlx_instance *i) {
+  const rlx_compiled *c = i->compiled;
+  if (i->has_ends) return RLX_OK;
+  for (rlx_node n = 1; n < rlx_graph_end(c->graph); n++) {
+    const rlx_arena_entry *e = rlx_graph_at(c->graph, n)->op == RLX_OP_input ? rlx_arena_get(i->arena, n) : NULL;
+    if (e && e->segment == RLX_SEGMENT_SCRATCH && e->at.bytes) RLX_TRY(rlx_bound_end(i->queue, &e->at));
+  }
+  i->has_ends = true;
+  return RLX_OK;
+}
 
 typedef struct sized {
   uint64_t bytes;

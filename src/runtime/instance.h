@@ -42,6 +42,7 @@ typedef struct rlx_instance {
   rlx_state_entry **state;   /* by slot */
   uint64_t ready_generation; /* of the weight store when all weights were last found ready; 0: never */
   bool is_bound;
+  bool has_ends;              /* rlx_instance_end_inputs was called for these locations */
   bool has_run;               /* the outputs are those of a successful run */
   rlx_executable *executable; /* whose list contains it; NULL: none. Under the cache's lock */
   rlx_cached cached;
@@ -62,6 +63,8 @@ void rlx_instance_destroy(rlx_instance *i); /* NULL is fine */
 /* Makes all weights available (computes those with recipes) and binds all steps. Costs one comparison if nothing
  * changed. */
 rlx_status rlx_instance_ready(rlx_instance *i, const rlx_watch *watch);
+/* Before each run, when its inputs are there: rlx_bound_end for them, once per binding. */
+rlx_status rlx_instance_end_inputs(rlx_instance *i);
 
 /* Between the two calls no weight that the instance reads can be set. */
 void rlx_instance_begin_reading(rlx_instance *i);

@@ -162,7 +162,8 @@ static rlx_status prepare(rlx_executable *e) {
   if (rlx_stops(e->watch.cancel, e->watch.user)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
   RLX_TRY(rlx_instance_ready(e->now, &e->watch));
   count_program(e);
-  return rlx_values_upload(e);
+  RLX_TRY(rlx_values_upload(e));
+  return rlx_instance_end_inputs(e->now);
 }
 
 rlx_status rlx_run_begin(rlx_executable *e) {

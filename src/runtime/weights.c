@@ -93,6 +93,7 @@ static rlx_status copy_convert(rlx_weights *w, const rlx_weight *weight, const r
   rlx_status s = rlx_tensor_create(&weight->type, &plain);
   if (!s) s = rlx_bound_read(q, &from_at, &weight->type, from->layout, dtype, plain.data, count);
   if (!s) s = rlx_bound_write(q, &to_at, &weight->type, to->layout, dtype, plain.data, count);
+  if (!s) s = rlx_bound_end(q, &to_at);
   rlx_tensor_deinit(&plain);
   return s;
 }
@@ -270,10 +271,12 @@ static rlx_status write_copy(rlx_weights *w, const rlx_type *type, const rlx_wei
   if (c->host) return write_host(w, type, c, v);
   rlx_queue *q = rlx_session_queue(w->session);
   const rlx_bound at = rlx_weight_copy_at(c);
-  if (v->tensor)
-    return rlx_bound_write_by(q, &at, type, c->layout, v->tensor->dtype, v->tensor->data, rlx_dims_count(&type->shape),
-                              w->session->threads);
-  return rlx_bound_fill(q, &at, type, c->layout, v->source, w->session->threads);
+  const rlx_tensor *t = v->tensor;
+  rlx_pool *threads = w->session->threads;
+  rlx_status s =
+    t ? rlx_bound_write_by(q, &at, type, c->layout, t->dtype, t->data, rlx_dims_count(&type->shape), threads)
+      : rlx_bound_fill(q, &at, type, c->layout, v->source, threads);
+  return s ? s : rlx_bound_end(q, &at);
 }
 
 static rlx_status fill(rlx_weights *w, rlx_weight *weight, const new_value *value) {
