@@ -4,7 +4,8 @@
  * "emu" has only the features that every Vulkan device has. Memory is the CPU backend's.
  *
  * Work is done when a call returns; the variants "emu:stream" and "emu:events" have asynchronous queues (queue.c).
- * "emu:small" binds at most 16 KiB to a kernel and allocates at most 32 KiB at once. */
+ * "emu:small" binds at most 16 KiB to a kernel and allocates at most 32 KiB at once; "emu:init" detects reads of memory
+ * that nothing wrote (written.c). */
 #include <string.h>
 
 #include "base/budget.h"
@@ -13,6 +14,7 @@
 #include "device/queue.h"
 #include "emu/device.h"
 #include "emu/run.h"
+#include "gpu/program.h"
 
 /* ---- the device ---- */
 
@@ -39,13 +41,13 @@ static rlx_status emu_describe(uint32_t index, rlx_device_info *out) {
 
 static rlx_status find_mode(const char *variant, emu_mode *out) {
   static const char *const names[] = {
-    [EMU_IMMEDIATE] = "", [EMU_STREAM] = "stream", [EMU_EVENTS] = "events", [EMU_SMALL] = "small"};
+    [EMU_IMMEDIATE] = "", [EMU_STREAM] = "stream", [EMU_EVENTS] = "events", [EMU_SMALL] = "small", [EMU_INIT] = "init"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     *out = (emu_mode)i;
     if (strcmp(variant, names[i]) == 0) return RLX_OK;
   }
-  return RLX_FAIL(RLX_NOT_FOUND, "emulated device: expected no variant, 'stream', 'events' or 'small', got '%s'",
-                  variant);
+  return RLX_FAIL(RLX_NOT_FOUND,
+                  "emulated device: expected no variant, 'stream', 'events', 'small' or 'init', got '%s'", variant);
 }
 
 static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_device **out) {
@@ -62,7 +64,7 @@ static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_
     return RLX_FAIL(RLX_NO_MEMORY, "emulated device");
   }
   d->queued = rlx_backend_emu;
-  emu_queue_install(&d->queued);
+  (mode == EMU_INIT ? emu_written_install : emu_queue_install)(&d->queued);
   d->mode = mode;
   const bool is_immediate = mode == EMU_IMMEDIATE || mode == EMU_SMALL;
   d->base.backend = is_immediate ? &rlx_backend_emu : &d->queued;
@@ -104,6 +106,11 @@ static rlx_status create_block(rlx_device *d, uint64_t bytes, bool is_mapped, rl
   if (!b) return RLX_FAIL(RLX_NO_MEMORY, "emulated device: a block");
   const uint64_t padded = bytes < UINT64_MAX - 16 ? (bytes + 15) / 16 * 16 : bytes;
   rlx_status s = rlx_backend_cpu.block_create(d, padded, &b->memory);
+  if (!s && !is_mapped && ((emu_device *)d)->mode == EMU_INIT &&
+      !(b->written = rlx_mem_calloc((size_t)padded + 1, 1))) {
+    rlx_backend_cpu.block_destroy(d, b->memory);
+    s = RLX_FAIL(RLX_NO_MEMORY, "emulated device: which bytes of a block are written");
+  }
   if (s) {
     rlx_mem_free(b);
     return s;
@@ -124,6 +131,7 @@ static rlx_status block_create_host(rlx_device *d, uint64_t bytes, rlx_block **o
 static void block_destroy(rlx_device *d, rlx_block *b) {
   if (!b) return;
   rlx_backend_cpu.block_destroy(d, ((emu_block *)b)->memory);
+  rlx_mem_free(emu_written(b));
   rlx_mem_free(b);
 }
 static rlx_status write_block(rlx_queue *q, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
@@ -203,24 +211,25 @@ static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words,
   for (uint32_t w = 0; w < d->kernel->n_windows; w++) {
     const rlx_bound *b = &s->windows[i][w];
     if (!b->block) continue;
+    const bool is_ours = b->block != &table_block && b->block != &run_block;
     unsigned char *base = b->block == &table_block ? (unsigned char *)s->lowered->table.v
                           : b->block == &run_block ? (unsigned char *)run_words
                                                    : emu_data(b->block);
-    windows[w] = (emu_window){.data = base + b->offset, .bytes = (b->bytes + 3) / 4 * 4};
+    unsigned char *written = is_ours ? emu_written(b->block) : NULL;
+    windows[w] = (emu_window){
+      .data = base + b->offset, .bytes = (b->bytes + 3) / 4 * 4, .written = written ? written + b->offset : NULL};
   }
   uint32_t x = d->groups < max_x ? d->groups : max_x;
   emu_launch launch = {d->kernel, d->constants, d->params, windows, x, gpu_ceil_div(d->groups, x), d->group_size};
   char fault[EMU_FAULT_BYTES];
-  return emu_dispatch(&launch, fault) ? RLX_OK : RLX_FAIL(RLX_INVALID, "%s", fault);
+  return emu_dispatch(&launch, fault) && !*fault ? RLX_OK : RLX_FAIL(RLX_INVALID, "%s", fault);
 }
 
 static rlx_status run_step(rlx_program *p, size_t index, uint64_t draw) {
   const emu_step *s = &p->steps[index];
   const rlx_bound_step *b = &p->desc->steps[index];
   if (s->copy) {
-    if (b->in[0].bytes)
-      memcpy(emu_data(b->out[0].block) + b->out[0].offset, emu_data(b->in[0].block) + b->in[0].offset,
-             (size_t)b->in[0].bytes);
+    if (b->in[0].bytes) emu_copy(&b->out[0], &b->in[0], gpu_copy_bytes(&b->in[0], &b->out[0]));
     return RLX_OK;
   }
   uint32_t run_words[4] = {(uint32_t)draw, (uint32_t)(draw >> 32), 0, 0};

@@ -10,7 +10,8 @@ typedef enum emu_mode {
   EMU_IMMEDIATE, /* "emu": work is done when the call returns, and memory is mapped */
   EMU_STREAM,    /* "emu:stream" and "emu:events": see queue.c */
   EMU_EVENTS,
-  EMU_SMALL /* as EMU_IMMEDIATE, with small bindings and allocations */
+  EMU_SMALL, /* as EMU_IMMEDIATE, with small bindings and allocations */
+  EMU_INIT   /* "emu:init": see written.c */
 } emu_mode;
 
 typedef struct emu_device {
@@ -26,7 +27,8 @@ typedef struct emu_device {
 
 typedef struct emu_block {
   rlx_block base;
-  rlx_block *memory; /* of the CPU backend */
+  rlx_block *memory;      /* of the CPU backend */
+  unsigned char *written; /* by byte: 1 if something wrote it; NULL: not known, all count as written */
 } emu_block;
 
 typedef struct emu_step {
@@ -47,8 +49,13 @@ struct rlx_program {
 
 static inline unsigned char *emu_data(const rlx_block *b) { return ((const emu_block *)b)->memory->map; }
 
+static inline unsigned char *emu_written(const rlx_block *b) { return ((const emu_block *)b)->written; }
+
 rlx_status emu_step_run(rlx_program *p, size_t index, uint64_t draw);
 /* Replaces the functions that differ in a table of the immediate mode. */
 void emu_queue_install(rlx_backend *b);
+void emu_written_install(rlx_backend *b); /* the same for "emu:init" */
+/* Copies bytes between two windows, and which of them are written. */
+void emu_copy(const rlx_bound *to, const rlx_bound *from, uint64_t bytes);
 
 #endif

@@ -22,15 +22,22 @@ __attribute__((constructor)) static void register_fork_handler(void) { rlx_os_at
 
 /* ---- functions that kernels call ---- */
 
-static char fault[EMU_FAULT_BYTES]; /* the first fault of the dispatch; "" if none */
-static const char *running;         /* name of the kernel */
-static void *shared_arrays[32];     /* shared arrays of the current group */
+static char fault[EMU_FAULT_BYTES];     /* the first fault of the dispatch; "" if none */
+static char unwritten[EMU_FAULT_BYTES]; /* the first read of bytes that nothing wrote; "" if none */
+static const char *running;             /* name of the kernel */
+static void *shared_arrays[32];         /* shared arrays of the current group */
 static int n_shared;
 
-void emu_fault(const char *window, uint64_t index, uint64_t words) {
-  if (*fault) return;
-  snprintf(fault, sizeof fault, "kernel %s: group %u, invocation %u: %s[%llu], of %llu words", running,
-           (unsigned)emu_wg, (unsigned)emu_lid, window, (unsigned long long)index, (unsigned long long)words);
+static void describe(char text[EMU_FAULT_BYTES], const char *window, uint64_t index, uint64_t words, const char *what) {
+  if (*text) return;
+  snprintf(text, EMU_FAULT_BYTES, "kernel %s: group %u, invocation %u: %s[%llu], of %llu words%s", running,
+           (unsigned)emu_wg, (unsigned)emu_lid, window, (unsigned long long)index, (unsigned long long)words, what);
+}
+
+void emu_fault(const char *window, uint64_t index, uint64_t words) { describe(fault, window, index, words, ""); }
+
+void emu_unwritten(const char *window, uint64_t index, uint64_t words) {
+  describe(unwritten, window, index, words, ", is read, and nothing wrote all its bytes");
 }
 
 void *emu_shared(size_t bytes) {
@@ -54,7 +61,7 @@ float emu_half(uint16_t h) { return rlx_f16_to_f32(h); }
 bool emu_dispatch(const emu_launch *d, char text[EMU_FAULT_BYTES]) {
   const emu_kernel *k = emu_kernels[d->kernel->index];
   rlx_mutex_lock(&one_dispatch);
-  *fault = 0;
+  *fault = *unwritten = 0;
   running = d->kernel->name;
   emu_group_size = d->group_size; /* sizes of shared arrays depend on it */
   k->bind(d->constants, d->params, d->windows);
@@ -63,9 +70,10 @@ bool emu_dispatch(const emu_launch *d, char text[EMU_FAULT_BYTES]) {
     if (!*fault && !emu_run_group(k->run, g, d->group_size)) emu_fault("memory for invocations", d->group_size, 0);
     free_shared();
   }
-  memcpy(text, fault, sizeof fault);
+  const bool ok = !*fault;
+  memcpy(text, ok ? unwritten : fault, EMU_FAULT_BYTES);
   rlx_mutex_unlock(&one_dispatch);
-  return !*text;
+  return ok;
 }
 
 void emu_dispatch_free(void) {

@@ -16,7 +16,8 @@ typedef struct emu_launch {
   uint32_t groups_x, groups_y, group_size;
 } emu_launch;
 
-/* False: a fault, and `text` names kernel, group, window and index. The groups after it have not run. */
+/* False: a fault, and `text` names kernel, group, window and index. The groups after it have not run. True with a text:
+ * all have run, and the text names the first read of bytes that nothing wrote. */
 bool emu_dispatch(const emu_launch *d, char text[EMU_FAULT_BYTES]);
 /* Frees what dispatches keep for the next one; waits while one runs. */
 void emu_dispatch_free(void);

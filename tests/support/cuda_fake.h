@@ -13,6 +13,8 @@
  *   FAKE_CUDA_GRID (blocks along x), FAKE_CUDA_WARP (0: no sub-groups), FAKE_CUDA_MEMORY (bytes), FAKE_CUDA_ARCH (90:
  *   compute capability 9.0), FAKE_CUDA_VERSION (of the driver): what the device looks like
  *   FAKE_CUDA_BLIND     1: modules are made from any image, any function is found, launches do nothing
+ *   FAKE_CUDA_INIT      what a read of device memory that nothing wrote is: 1 (default) a fault, 2 a line on stderr, 0
+ *                       nothing
  *   FAKE_CUDA_PTX       a folder: each PTX text that is loaded is written there, for NVIDIA's assembler
  *   FAKE_NVRTC_ARCH     the newest architecture that the compiler knows */
 #ifndef RLX_TESTS_CUDA_FAKE_H

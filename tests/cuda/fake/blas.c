@@ -219,6 +219,29 @@ static double sum_of(const fake_product *p, const unsigned char *a, const unsign
   return sum;
 }
 
+/* Sets the bytes of a matrix as written, or returns whether they are. */
+static bool follow(fake_context *c, uint64_t at, const fake_matrix *m, int32_t n, bool is_write) {
+  unsigned char *written = fake_written(c, at);
+  const size_t size = size_of(m->type), bytes = m->rows * size;
+  for (uint64_t i = 0; written && i < (uint64_t)n * m->columns; i++) {
+    unsigned char *column =
+      written + (i / m->columns * (uint64_t)m->step + i % m->columns * (uint64_t)m->column_step) * size;
+    if (is_write) memset(column, 1, bytes);
+    else if (memchr(column, 0, bytes)) return false;
+  }
+  return true;
+}
+
+static CUresult follow_product(fake_context *c, const fake_product *p, char text[256]) {
+  const fake_matrix bias = {p->y.type, p->y.rows, 1, 0, 0};
+  const bool ok = follow(c, p->at[0], &p->a, p->n_batches, false) && follow(c, p->at[1], &p->b, p->n_batches, false) &&
+                  (!p->at[3] || follow(c, p->at[3], &bias, 1, false));
+  follow(c, p->at[2], &p->y, p->n_batches, true);
+  if (ok) return CUDA_SUCCESS;
+  snprintf(text, 256, "a product reads bytes of a matrix that nothing wrote");
+  return fake_unwritten(text);
+}
+
 CUresult fake_execute_product(fake_context *c, const fake_product *p, char text[256]) {
   const unsigned char *a = range_of(c, p->at[0], &p->a, p->n_batches), *b = range_of(c, p->at[1], &p->b, p->n_batches);
   unsigned char *y = range_of(c, p->at[2], &p->y, p->n_batches);
@@ -230,6 +253,8 @@ CUresult fake_execute_product(fake_context *c, const fake_product *p, char text[
   fake_count.kernels++;
   fake_count.products++;
   if (fake_device.is_blind) return CUDA_SUCCESS;
+  CUresult unwritten = follow_product(c, p, text);
+  if (unwritten) return unwritten;
   for (int32_t n = 0; n < p->n_batches; n++)
     for (uint64_t column = 0; column < p->y.columns; column++)
       for (uint64_t row = 0; row < p->y.rows; row++) {

@@ -136,6 +136,7 @@ static void read_settings(void) {
   s->nvrtc_arch = (int)number("FAKE_NVRTC_ARCH", 1000);
   s->is_blind = number("FAKE_CUDA_BLIND", 0) != 0;
   s->is_logged = number("FAKE_CUDA_LOG", 0) != 0;
+  s->init = (int)number("FAKE_CUDA_INIT", 1);
   const char *name = getenv("FAKE_CUDA_NAME");
   snprintf(s->name, sizeof s->name, "%s", name && *name ? name : "fake CUDA device");
   random_state = s->seed * 2654435761u + 1;

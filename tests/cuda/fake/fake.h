@@ -37,6 +37,7 @@ typedef struct fake_settings { /* from the environment */
   uint64_t seed, memory_bytes;
   int n_devices, units, threads, shared_bytes, grid_x, warp, arch, version, nvrtc_arch;
   bool is_blind, is_logged;
+  int init; /* reads of bytes that nothing wrote: 0: taken, 1: faults, 2: lines on stderr */
   char name[128];
 } fake_settings;
 
@@ -101,6 +102,7 @@ typedef struct fake_memory {
   uint64_t address; /* of pinned memory: the host's address */
   size_t bytes;
   unsigned char *host;
+  unsigned char *written; /* by byte: 1 if a copy, a set or a kernel wrote it; NULL: not known (pinned memory) */
   bool is_pinned;
   fake_context *context;
 } fake_memory;
@@ -109,6 +111,11 @@ typedef struct fake_memory {
 const fake_memory *fake_memory_at(const fake_context *c, uint64_t address);
 /* The host's pointer to a range, NULL if it is not inside one allocation of the context. */
 unsigned char *fake_range(const fake_context *c, uint64_t address, size_t bytes);
+/* What is known of the bytes of a range, which is inside one allocation; NULL: all are taken to be written. */
+unsigned char *fake_written(const fake_context *c, uint64_t address);
+void fake_set_written(const fake_context *c, uint64_t address, size_t bytes);
+/* An operation read bytes that nothing wrote: counts and keeps the text. Not 0: the context is lost with it. */
+CUresult fake_unwritten(const char *text);
 /* Whether a copy between two ranges is one that CUDA takes. */
 CUresult fake_copy_check(const fake_context *c, uint64_t dst, uint64_t src, size_t bytes);
 void fake_memory_free_all(const fake_context *c);

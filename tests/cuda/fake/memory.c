@@ -40,6 +40,21 @@ unsigned char *fake_range(const fake_context *c, uint64_t address, size_t bytes)
   return m && bytes <= m->bytes - (address - m->address) ? m->host + (address - m->address) : NULL;
 }
 
+unsigned char *fake_written(const fake_context *c, uint64_t address) {
+  const fake_memory *m = fake_memory_at(c, address);
+  return m && m->written ? m->written + (address - m->address) : NULL;
+}
+
+void fake_set_written(const fake_context *c, uint64_t address, size_t bytes) {
+  unsigned char *written = fake_written(c, address);
+  if (written) memset(written, 1, bytes);
+}
+
+CUresult fake_unwritten(const char *text) {
+  if (fake_device.init == 2) fprintf(stderr, "fake CUDA: unwritten: %s\n", text);
+  return fake_device.init == 1 ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
+}
+
 static void add(fake_memory m) {
   if (n_all == n_allocated) {
     n_allocated = n_allocated ? 2 * n_allocated : 64;
@@ -60,6 +75,7 @@ static void drop(size_t i) {
   memmove(&all[i], &all[i + 1], (n_all - i - 1) * sizeof *all);
   n_all--;
   free(m.host);
+  free(m.written);
 }
 
 void fake_memory_free_all(const fake_context *c) {
@@ -81,7 +97,8 @@ static CUresult allocate(fake_context *c, size_t bytes, bool is_pinned, fake_mem
   void *host = NULL;
   if (posix_memalign(&host, ALIGN, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   memset(host, fake_device.is_blind ? 0 : PATTERN, bytes);
-  *out = (fake_memory){(uintptr_t)host, bytes, host, is_pinned, c};
+  *out = (fake_memory){.address = (uintptr_t)host, .bytes = bytes, .host = host, .is_pinned = is_pinned, .context = c};
+  if (!is_pinned && !fake_device.is_blind && fake_device.init) out->written = fake_new(bytes);
   if (!is_pinned) {
     out->address = next_address;
     next_address += (bytes + GAP + ALIGN - 1) / ALIGN * ALIGN;
@@ -194,12 +211,25 @@ CUresult fake_copy_check(const fake_context *c, uint64_t dst, uint64_t src, size
   return r;
 }
 
+/* Bytes that nothing wrote may be copied inside the device, and are then not written there; the host may not read them. */
+static CUresult copy_written(const fake_context *c, const fake_copied *copy, char text[256]) {
+  unsigned char *to = fake_written(c, copy->dst);
+  const unsigned char *from = copy->src_bytes ? NULL : fake_written(c, copy->src);
+  if (to && from) memmove(to, from, copy->bytes);
+  else if (to) memset(to, 1, copy->bytes);
+  const unsigned char *hole = from && !to ? memchr(from, 0, copy->bytes) : NULL;
+  if (!hole) return CUDA_SUCCESS;
+  snprintf(text, 256, "a copy of %zu bytes to the host reads byte %zu, which nothing wrote", copy->bytes,
+           (size_t)(hole - from));
+  return fake_unwritten(text);
+}
+
 CUresult fake_execute_copy(fake_context *c, const fake_copied *copy, char text[256]) {
   unsigned char *dst = fake_range(c, copy->dst, copy->bytes);
   const unsigned char *src = copy->src_bytes ? copy->src_bytes : fake_range(c, copy->src, copy->bytes);
   if (dst && src) {
     memmove(dst, src, copy->bytes);
-    return CUDA_SUCCESS;
+    return copy_written(c, copy, text);
   }
   snprintf(text, 256, "a copy of %zu bytes, and the memory is gone", copy->bytes);
   return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -230,7 +260,7 @@ CUresult fake_MemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream
   if (r || bytes == 0) return fake_unlock(r);
   if (where == PAGEABLE) {
     r = fake_run_stream(c, s);
-    if (!r) memcpy(dst, fake_range(c, src, bytes), bytes);
+    if (!r) memcpy(dst, fake_range(c, src, bytes), bytes); /* the backend copies to pinned memory: not checked here */
     return fake_unlock(r);
   }
   fake_op *op = fake_push(s, FAKE_OP_COPY);

@@ -224,7 +224,7 @@ CUresult fake_launch_read(const fake_context *c, const CUDA_KERNEL_NODE_PARAMS_v
 typedef struct early {
   struct early *next;
   uint64_t address;
-  unsigned char *bytes;
+  unsigned char *bytes, *written;
 } early;
 static early *kept;
 static bool uses_kept;
@@ -241,7 +241,8 @@ void fake_early_keep(fake_context *c, const fake_launch *l) {
     const fake_memory *at = m->kernel->early >> i & 1 && l->windows[i] ? fake_memory_at(c, l->windows[i]) : NULL;
     if (!at || find_kept(at)) continue;
     early *e = fake_new(sizeof *e);
-    *e = (early){kept, at->address, fake_copy(at->host, at->bytes)};
+    *e = (early){kept, at->address, fake_copy(at->host, at->bytes), NULL};
+    if (at->written) e->written = fake_copy(at->written, at->bytes);
     kept = e;
   }
 }
@@ -252,6 +253,7 @@ void fake_early_free(void) {
   for (early *e = kept, *next; e; e = next) {
     next = e->next;
     free(e->bytes);
+    free(e->written);
     free(e);
   }
   kept = NULL;
@@ -270,20 +272,26 @@ static CUresult execute_kernel(fake_context *c, const fake_image *image, const f
     }
     uint64_t offset = l->windows[i] - at->address;
     const early *e = uses_kept && kernel->early >> i & 1 ? find_kept(at) : NULL;
-    windows[i] = (emu_window){.data = (e ? e->bytes : at->host) + offset, .bytes = (at->bytes - offset) / 4 * 4};
+    unsigned char *written = e ? e->written : at->written;
+    windows[i] = (emu_window){.data = (e ? e->bytes : at->host) + offset,
+                              .bytes = (at->bytes - offset) / 4 * 4,
+                              .written = written ? written + offset : NULL};
   }
   emu_launch launch = {kernel, image->constants, l->params, windows, l->grid_x, l->grid_y, l->block_x};
-  return emu_dispatch(&launch, text) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (!emu_dispatch(&launch, text)) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  return *text ? fake_unwritten(text) : CUDA_SUCCESS;
 }
 
 static CUresult execute_ptx(fake_context *c, const fake_module *m, const fake_launch *l, char text[256]) {
   ptx_memory memory[GPU_MAX_WINDOWS] = {{0}};
+  *text = 0;
   for (uint32_t i = 0; i < m->kernel->n_windows; i++) {
     const fake_memory *at = l->windows[i] ? fake_memory_at(c, l->windows[i]) : NULL;
-    if (at) memory[i] = (ptx_memory){at->address, at->bytes, at->host};
+    if (at) memory[i] = (ptx_memory){at->address, at->bytes, at->host, at->written};
   }
   const ptx_launch launch = {l->windows, l->params, memory, l->grid_x, l->grid_y};
-  return ptx_run(m->ptx, &launch, text) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (!ptx_run(m->ptx, &launch, text)) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  return *text ? fake_unwritten(text) : CUDA_SUCCESS;
 }
 
 /* The steps of a level in a random order: any order must do. */

@@ -71,6 +71,7 @@ typedef struct ptx_memory { /* a range of addresses that a launch may access; ho
   uint64_t address;
   size_t bytes;
   unsigned char *host;
+  unsigned char *written; /* as in fake_memory */
 } ptx_memory;
 
 typedef struct ptx_launch {
@@ -80,7 +81,7 @@ typedef struct ptx_launch {
   uint32_t grid_x, grid_y;
 } ptx_launch;
 
-/* False: a fault, with a text. */
+/* False: a fault, with a text. True with a text: the first read of bytes that nothing wrote. */
 bool ptx_run(ptx_program *p, const ptx_launch *l, char text[256]);
 
 #endif

@@ -65,12 +65,24 @@ static uint32_t special(const runner *r, const thread *t, const ptx_operand *x) 
 
 /* ---- memory ---- */
 
+/* A store writes the range, a load may find bytes that nothing wrote. */
+static void follow(const runner *r, const ptx_line *i, const ptx_memory *m, uint64_t at, size_t bytes) {
+  unsigned char *written = m->written ? m->written + (at - m->address) : NULL;
+  const bool is_load = i->op == PTX_OP_LD_GLOBAL || i->op == PTX_OP_LD_GLOBAL2 || i->op == PTX_OP_LD_GLOBAL4;
+  if (!written) return;
+  if (!is_load) memset(written, 1, bytes);
+  else if (memchr(written, 0, bytes) && !*r->text)
+    snprintf(r->text, 256, "kernel %s, PTX line %u: byte %llu of window %d is read, and nothing wrote it", r->p->name,
+             (unsigned)i->number, (unsigned long long)(at - m->address), (int)(m - r->l->memory));
+}
+
 static unsigned char *in_windows(const runner *r, ptx_line *i, uint64_t at, size_t bytes) {
   for (uint32_t k = 0; k < r->p->n_windows; k++) {
     const uint32_t which = (i->hint + k) % r->p->n_windows;
     const ptx_memory *m = &r->l->memory[which];
     if (!m->host || at < m->address || at - m->address > m->bytes || bytes > m->bytes - (at - m->address)) continue;
     i->hint = which;
+    follow(r, i, m, at, bytes);
     return m->host + (at - m->address);
   }
   return NULL;

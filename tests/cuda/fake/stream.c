@@ -97,6 +97,7 @@ static CUresult execute(fake_context *c, const fake_op *op, char text[256]) {
     case FAKE_OP_COPY: return fake_execute_copy(c, &op->copy, text);
     case FAKE_OP_SET:
       memset(fake_range(c, op->copy.dst, op->copy.bytes), op->value, op->copy.bytes);
+      fake_set_written(c, op->copy.dst, op->copy.bytes);
       return CUDA_SUCCESS;
     case FAKE_OP_LAUNCH: return fake_execute_launch(c, &op->launch, text);
     case FAKE_OP_GRAPH: return fake_execute_graph(c, op->exec, text);
