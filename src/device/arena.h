@@ -48,7 +48,8 @@ rlx_status rlx_bound_check(rlx_device *d, const rlx_bound *at, const rlx_type *t
  * weights and states outside an arena. `type` is the stored one; `layout` as in backend.h. */
 rlx_status rlx_bound_write(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype from,
                            const void *data, size_t count);
-/* On a backend that fills words: writes zeros behind a value to the end of its last word, which no other value shares. */
+/* On a backend that fills words: writes zeros behind a value up to the end of its last word, which no other value
+ * shares. */
 rlx_status rlx_bound_end(rlx_queue *q, const rlx_bound *at);
 rlx_status rlx_bound_read(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype to,
                           void *data, size_t count);

@@ -234,7 +234,7 @@ rlx_status rlx_instance_take(rlx_instance *i, bool *lost) {
 
 /* ---- before a run ---- */
 
-/* All inputs are in their places when a run begins. Their last words are whole from then on, whatever is written there. */
+/* All inputs are in their places when a run begins. From then on their last words are whole, whatever is written. */
 rlx_status rlx_instance_end_inputs(rlx_instance *i) {
   const rlx_compiled *c = i->compiled;
   if (i->has_ends) return RLX_OK;

@@ -133,8 +133,8 @@ TEST(device_cpu) {
 TEST(device_cpu_base) { conform_on(1, &(tally){0}); }
 TEST(device_cpu_avx2) { conform_on(2, &(tally){0}); }
 TEST(device_null) { conform_on(3, &(tally){0}); }
-/* Every GPU kernel, compiled as C for the host, where a read of memory that nothing wrote fails. For real and software GPUs: `rlx conform --device vulkan`
- * (tools/test). */
+/* Every GPU kernel, compiled as C for the host, where a read of memory that nothing wrote fails. For real and software
+ * GPUs: `rlx conform --device vulkan` (tools/test). */
 TEST(device_emu) {
   tally t;
   conform_on(4, &t);

@@ -1,6 +1,6 @@
-/* Device memory is written before it is read: the fake driver knows of each byte of an allocation whether a copy, a set or
- * a kernel wrote it, and a read of one that nothing wrote is a fault, as it is a report of compute-sanitizer's initcheck.
- * Every conformance case and random graphs are run so. No freed block is used again, since its bytes count as written. */
+/* Device memory is written before it is read: the fake driver knows of each byte of an allocation whether a copy, a set
+ * or a kernel wrote it, and a read of one that nothing wrote is a fault, as compute-sanitizer's initcheck reports it.
+ * Every conformance case and random graphs are run so. No freed block is used again: its bytes count as written. */
 #include "test.h"
 
 #ifndef RLX_CUDA

@@ -211,7 +211,7 @@ CUresult fake_copy_check(const fake_context *c, uint64_t dst, uint64_t src, size
   return r;
 }
 
-/* Bytes that nothing wrote may be copied inside the device, and are then not written there; the host may not read them. */
+/* Bytes that nothing wrote may be copied inside the device, where they stay unwritten; the host may not read them. */
 static CUresult copy_written(const fake_context *c, const fake_copied *copy, char text[256]) {
   unsigned char *to = fake_written(c, copy->dst);
   const unsigned char *from = copy->src_bytes ? NULL : fake_written(c, copy->src);
