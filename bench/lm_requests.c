@@ -112,24 +112,36 @@ static void measure(const char *path, const request *r) {
   rlx_lm_destroy(lm);
 }
 
+/* False if there is no such option. */
+static bool read_option(request *r, const char *name, const char *value) {
+  uint32_t n = (uint32_t)strtoul(value, NULL, 10);
+  if (strcmp(name, "--device") == 0) r->device = value;
+  else if (strcmp(name, "-b") == 0 && n && n <= MAX_TEXTS) r->texts = n;
+  else if (strcmp(name, "-n") == 0 && n > 1) r->tokens = n;
+  else if (strcmp(name, "-p") == 0 && n && n <= MAX_PROMPT) r->prompt = n;
+  else if (strcmp(name, "-t") == 0) r->threads = n;
+  else if (strcmp(name, "-r") == 0 && n && n <= MAX_ROUNDS) r->rounds = (int)n;
+  else return false;
+  return true;
+}
+
 int main(int argc, char **argv) {
   request r = {.texts = 8, .tokens = 32, .prompt = 16, .threads = 2, .rounds = 5, .device = "cpu"};
-  bool has_head = false;
+  const char **paths = calloc((size_t)argc, sizeof *paths);
+  int n_paths = 0;
+  if (!paths) return 1;
   for (int i = 1; i < argc; i++) {
-    uint32_t n = i + 1 < argc ? (uint32_t)strtoul(argv[i + 1], NULL, 10) : 0;
-    if (argv[i][0] != '-') {
-      if (!has_head)
-        puts("| model | texts | prompt | batch, tokens/s | requests, tokens/s | ratio |\n|---|---|---|---|---|---|");
-      has_head = true;
-      measure(argv[i], &r);
-    } else if (strcmp(argv[i], "--device") == 0) r.device = argv[++i];
-    else if (strcmp(argv[i], "-b") == 0 && n && n <= MAX_TEXTS) r.texts = n, i++;
-    else if (strcmp(argv[i], "-n") == 0 && n > 1) r.tokens = n, i++;
-    else if (strcmp(argv[i], "-p") == 0 && n && n <= MAX_PROMPT) r.prompt = n, i++;
-    else if (strcmp(argv[i], "-t") == 0) r.threads = n, i++;
-    else if (strcmp(argv[i], "-r") == 0 && n && n <= MAX_ROUNDS) r.rounds = (int)n, i++;
-    else return fprintf(stderr, "lm_requests: %s? The head of bench/lm_requests.c has the options\n", argv[i]), 2;
+    if (argv[i][0] != '-') paths[n_paths++] = argv[i];
+    else if (i + 1 >= argc || !read_option(&r, argv[i], argv[i + 1])) {
+      fprintf(stderr, "lm_requests: %s? The head of bench/lm_requests.c has the options\n", argv[i]);
+      free(paths);
+      return 2;
+    } else i++;
   }
-  if (!has_head) puts("usage: lm_requests [options] MODEL...");
+  if (n_paths)
+    puts("| model | texts | prompt | batch, tokens/s | requests, tokens/s | ratio |\n|---|---|---|---|---|---|");
+  else puts("usage: lm_requests MODEL... [options]");
+  for (int i = 0; i < n_paths; i++) measure(paths[i], &r);
+  free(paths);
   return 0;
 }
