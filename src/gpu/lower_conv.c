@@ -1,6 +1,7 @@
 /* Lowers conv and conv_transpose. The kernels: conv_tile, a tiled implicit GEMM that handles nearly all cases;
- * conv_coop and conv_wide, the same on matrix units (lower_conv_matrix.c); conv_depthwise for most depthwise convolutions; conv_direct for others
- * with few output channels per group; and conv_transpose, a gather, for those not done by phases.
+ * conv_coop and conv_wide, the same on matrix units (lower_conv_matrix.c); conv_depthwise for most depthwise
+ * convolutions; conv_direct for others with few output channels per group; and conv_transpose, a gather, for those not
+ * done by phases.
  *
  * A conv_transpose with stride s is s convolutions with stride 1 along each axis. The output positions that are equal
  * modulo s (a phase) use the same taps, at distances that do not depend on the position. So each phase is a conv_tile
