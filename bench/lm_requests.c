@@ -1,10 +1,10 @@
 /* Requests beside a batch: the same texts, computed together, by rlx_lm_submit and rlx_lm_step and by
  * rlx_lm_generate_batch.
  *
- *   lm_requests MODEL... [-b 8] [-n 32] [-p 16] [-t 2] [-r 5] [--device cpu]
+ *   lm_requests MODEL... [-b 8] [-n 32] [-p 16] [-t 2] [-c 0] [-r 5] [--device cpu]
  *
- * -b texts of -p tokens each are continued by -n tokens. The two ways use one model, in turns; the medians of their
- * tokens per second are compared. */
+ * -b texts of -p tokens each are continued by -n tokens, in a context of -c (0: the model's). The two ways use one
+ * model, in turns; the medians of their tokens per second are compared. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 enum { MAX_TEXTS = 256, MAX_ROUNDS = 101, MAX_PROMPT = 4096 };
 
 typedef struct request {
-  uint32_t texts, tokens, prompt, threads;
+  uint32_t texts, tokens, prompt, threads, context;
   int rounds;
   const char *device;
 } request;
@@ -92,7 +92,7 @@ static void measure(const char *path, const request *r) {
   rlx_lm *lm;
   rlx_lm_info info = {RLX_LM_INFO_INIT};
   need(rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = path, .device = r->device, .n_threads = r->threads,
-                                  .n_sequences = r->texts},
+                                  .context = r->context, .n_sequences = r->texts},
                    &lm),
        path);
   need(rlx_lm_describe(lm, &info), path);
@@ -120,6 +120,7 @@ static bool read_option(request *r, const char *name, const char *value) {
   else if (strcmp(name, "-n") == 0 && n > 1) r->tokens = n;
   else if (strcmp(name, "-p") == 0 && n && n <= MAX_PROMPT) r->prompt = n;
   else if (strcmp(name, "-t") == 0) r->threads = n;
+  else if (strcmp(name, "-c") == 0) r->context = n;
   else if (strcmp(name, "-r") == 0 && n && n <= MAX_ROUNDS) r->rounds = (int)n;
   else return false;
   return true;
