@@ -193,7 +193,7 @@ if(UNIX AND NOT APPLE AND NOT system STREQUAL wasm)
     ${PROJECT_SOURCE_DIR}/src/base/os_posix.c)
   target_include_directories(fake_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/tests/support)
-  target_link_libraries(fake_cuda PRIVATE rlx_flags m ${system_libraries})
+  target_link_libraries(fake_cuda PRIVATE rlx_flags m ${system_libraries} ${CMAKE_DL_LIBS})
   target_link_options(fake_cuda PRIVATE -Wl,-z,nodelete)
   if(NOT RLX_SANITIZE) # the sanitizers' functions are in the program
     target_link_options(fake_cuda PRIVATE -Wl,--no-undefined)
