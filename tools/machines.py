@@ -16,8 +16,7 @@ import shutil
 
 from runner import BUILD, LOGS, ROOT, build, call, run_programs, skip, test_sources
 
-ONNX = [pathlib.Path("/usr/share/libonnx-testdata/data") / name for name in ("simple", "pytorch-operator")]
-MODEL = ["bits_per_byte_are_pytorchs", "any_number_of_threads"]
+ONNX = pathlib.Path("/usr/share/libonnx-testdata/data/pytorch-operator")
 CPU_ALONE = ["-DRLX_TESTS=OFF", "-DRLX_CUDA=OFF", "-DRLX_WEBGPU=OFF"]
 # What depends on how wide a size is, on how floats are rounded, or on the C library.
 TESTS = re.compile("test_(cpu_|quant|base$|half|float8|alloc|arena|limits|scale|eval|special|cast_every|numeric|text|npy|file|"
@@ -64,9 +63,9 @@ def check_one(report, machine, jobs, everything, tests):
     programs += [(t, [*words, BUILD / directory / "tests" / t]) for t in tests]
     if needs[0] == 0:
         script = ["python3", ROOT / "tests/cli/test_cli_lm_shakespeare.py", as_program(machine, words, rlx)]
-        programs += [(f"model-{name}", [*script, name]) for name in MODEL]
-    if ONNX[0].is_dir():
-        programs.append(("onnx", [*words, rlx, "onnx-test", *ONNX, "-q"]))
+        programs.append(("model", script if everything else [*script, "any_number_of_threads"]))
+    if ONNX.is_dir():
+        programs.append(("onnx", [*words, rlx, "onnx-test", ONNX, "-q"]))
     else:
         skip(report, f"{machine}: ONNX models", "libonnx-testdata is not installed")
     run_programs(report, machine, programs, jobs, {"RLX_TEST_TIME": "10"})
