@@ -1,10 +1,10 @@
 # Toolchain for Linux on another machine, by the presets of its name (RLX_MACHINE):
-#   aarch64, riscv64, i686   with Debian's cross compilers: gcc-aarch64-linux-gnu libc6-dev-arm64-cross, gcc-riscv64-linux-gnu
-#                            libc6-dev-riscv64-cross, gcc-i686-linux-gnu libc6-dev-i386-cross
+#   aarch64, riscv64, i686   with Debian's cross compilers: gcc-aarch64-linux-gnu libc6-dev-arm64-cross,
+#                            gcc-riscv64-linux-gnu libc6-dev-riscv64-cross, gcc-i686-linux-gnu libc6-dev-i386-cross
 #   musl                     this machine with another C library: musl-tools
-# What is built runs under QEMU (Debian: qemu-user), which tests and CMake start by CMAKE_CROSSCOMPILING_EMULATOR, or here
-# as it is: i686 on x86-64, and musl, whose programs are linked statically. RLX_CROSS_CC names another compiler for that
-# target.
+# What is built runs under QEMU (Debian: qemu-user), which tests and CMake start by CMAKE_CROSSCOMPILING_EMULATOR, or
+# here as it is: i686 on x86-64, and musl, whose programs are linked statically. RLX_CROSS_CC names another compiler for
+# that target.
 set(CMAKE_SYSTEM_NAME Linux)
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES RLX_MACHINE RLX_CROSS_CC)
 if(RLX_MACHINE STREQUAL musl)
