@@ -4,6 +4,8 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CLANG_FORMAT ?= clang-format
 build := build/release
+# The preset `release`, for CMake before 3.21, which knows no presets.
+release := -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O2 -DRLX_WERROR=ON
 
 .PHONY: help demo chat web check test soak bench docs format install package site clean build setup
 
@@ -15,7 +17,7 @@ setup: ## install what the build needs (Debian packages); quiet when nothing is 
 
 build: setup ## the library, the rlx command, tests, benchmarks and examples, in build/release
 	@echo "building $(or $(TARGET),everything) in $(build)"
-	@cmake --preset release >/dev/null
+	@cmake -G Ninja -S . -B $(build) $(release) >/dev/null
 	@cmake --build $(build) -j $(JOBS) $(addprefix --target ,$(TARGET))
 
 demo: TARGET := rlx_cli

@@ -27,7 +27,7 @@ else()
   if(NOT kernel_targets) # the library has no GPU backend, and so no lowerings
     target_sources(rlx_emulator PRIVATE ${gpu_sources})
   endif()
-  if(NOT has_vulkan AND NOT RLX_CUDA) # tests look at SPIR-V all the same
+  if(NOT has_vulkan AND NOT has_cuda) # tests look at SPIR-V all the same
     kernel_column(spirv column)
     target_sources(rlx_emulator PRIVATE ${column})
   endif()
@@ -96,7 +96,13 @@ endfunction()
 
 # Sizes in tests fit 32 bits without a cast that says so.
 add_library(rlx_small_sizes INTERFACE)
-target_compile_options(rlx_small_sizes INTERFACE -Wno-shorten-64-to-32)
+if(CMAKE_SIZEOF_VOID_P LESS 8)
+  if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+    target_compile_options(rlx_small_sizes INTERFACE -Wno-conversion -Wno-type-limits)
+  else()
+    target_compile_options(rlx_small_sizes INTERFACE -Wno-shorten-64-to-32)
+  endif()
+endif()
 
 set(posix_threads)
 if(system STREQUAL windows) # tests and an example start threads by POSIX, which mingw-w64 has in a library
@@ -113,9 +119,7 @@ function(look_inside target)
     target_compile_definitions(${target} PRIVATE RLX_STATIC)
     target_link_libraries(${target} PRIVATE ${posix_threads})
   endif()
-  if(system STREQUAL wasm)
-    target_link_libraries(${target} PRIVATE rlx_small_sizes)
-  endif()
+  target_link_libraries(${target} PRIVATE rlx_small_sizes)
 endfunction()
 
 set(fake_cuda_folder ${PROJECT_BINARY_DIR}/tests/fake_cuda)
@@ -186,14 +190,14 @@ endif()
 
 # CUDA's driver, compiler and cuBLASLt on the host (tests/support/cuda_fake.h): a library with their names, in a folder that
 # tests put before all others. It stays loaded, as NVIDIA's does.
-if(UNIX AND NOT APPLE AND NOT system STREQUAL wasm)
+if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND UNIX AND NOT APPLE AND NOT system STREQUAL wasm)
   file(GLOB fake_cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cuda/fake/*.c)
   add_library(fake_cuda MODULE ${fake_cuda_sources} $<TARGET_OBJECTS:rlx_emulated>
     ${PROJECT_SOURCE_DIR}/src/gpu/gen/table.c ${PROJECT_SOURCE_DIR}/src/base/half.c
     ${PROJECT_SOURCE_DIR}/src/base/os_posix.c)
   target_include_directories(fake_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/tests/support)
-  target_link_libraries(fake_cuda PRIVATE rlx_flags m ${system_libraries})
+  target_link_libraries(fake_cuda PRIVATE rlx_flags m ${system_libraries} ${CMAKE_DL_LIBS})
   target_link_options(fake_cuda PRIVATE -Wl,-z,nodelete)
   if(NOT RLX_SANITIZE) # the sanitizers' functions are in the program
     target_link_options(fake_cuda PRIVATE -Wl,--no-undefined)

@@ -23,7 +23,7 @@ OFTEN = ["test_paths", "test_file_changes", "test_str", "test_pool"]  # what the
 DRAWN = 4
 LONG = re.compile("test_(scale|plan|place|equivalence|quant_every|lm_pack|lm_hostile|lm_gguf|lm_models|cpu_move|lm_engine|lm_safetensors|cancel)$")
 
-CONSUMER = """cmake_minimum_required(VERSION 3.25)
+CONSUMER = """cmake_minimum_required(VERSION 3.18)
 project(consumer LANGUAGES CXX)
 find_package(rlx REQUIRED)
 add_executable(consumer consumer.cpp)

@@ -88,7 +88,7 @@ void rlx_fd_close(int fd) {
 
 rlx_status rlx_fd_read(int fd, const char *path, const rlx_stamp *stamp, uint64_t offset, void *data, size_t bytes) {
   unsigned char *to = data;
-  if ((uint64_t)bytes > INT64_MAX || offset > (uint64_t)INT64_MAX - bytes)
+  if (offset > INT64_MAX || bytes > INT64_MAX - offset)
     return RLX_FAIL(RLX_INVALID, "'%s': offset %" PRIu64 " is beyond what a file can have", path, offset);
   while (bytes > 0) {
     ptrdiff_t n = rlx_os_read_at(fd, to, bytes, offset);

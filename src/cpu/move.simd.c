@@ -39,10 +39,10 @@ typedef unsigned char *dst_bytes;
 #define LO_16_2 AT16(0, 32), AT16(16, 32)
 #define HI_16_2 AT16(8, 32), AT16(24, 32)
 
-#define ROUND(N, L, from, to)                                                        \
-  for (int i = 0; i < N / 2; i++) {                                                  \
-    to[2 * i] = __builtin_shufflevector(from[i], from[i + N / 2], LO_##N##_##L);     \
-    to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + N / 2], HI_##N##_##L); \
+#define ROUND(N, L, from, to)                                                \
+  for (int i = 0; i < N / 2; i++) {                                          \
+    to[2 * i] = VX_SHUFFLE(row, from[i], from[i + N / 2], LO_##N##_##L);     \
+    to[2 * i + 1] = VX_SHUFFLE(row, from[i], from[i + N / 2], HI_##N##_##L); \
   }
 #define ROUNDS_2(L) ROUND(2, L, r, t)
 #define ROUNDS_4(L) ROUND(4, L, r, t) ROUND(4, L, t, r)

@@ -74,6 +74,14 @@
 #define VF_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+/* Lanes of a and after them those of b, by constant numbers. `index`: vectors of integers as wide as their elements, by
+ * which gcc before 12 is given the numbers. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define VX_SHUFFLE(index, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define VX_SHUFFLE(index, a, b, ...) __builtin_shuffle(a, b, (index){__VA_ARGS__})
+#endif
+
 /* 16 bytes; vx_load2 and vx_load4 are as many of them, `step` bytes apart, in one vector (VX_FEW, VX_MANY). */
 typedef uint8_t vx_bytes_ __attribute__((vector_size(16)));
 CPU_INLINE vx_bytes_ vx_load1(const unsigned char *p, ptrdiff_t step) {
@@ -249,7 +257,8 @@ CPU_INLINE void vf_put_as(rlx_dtype type, void *p, size_t at, float x) {
 
 /* ---- shuffles of two vectors: VF_SHUFFLE(a, b, VF_EVEN) ---- */
 
-#define VF_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define VF_SHUFFLE(a, b, ...) VX_SHUFFLE(vf_lanes_, a, b, __VA_ARGS__)
+typedef int32_t vf_lanes_ __attribute__((vector_size(4 * VF_LANES)));
 /* For every lane l: VF_LIST_(X, d) is X(0, d), X(1, d), .. */
 #define VF_LIST_4_(X, l, d) X(l, d), X((l) + 1, d), X((l) + 2, d), X((l) + 3, d)
 #define VF_LIST_8_(X, l, d) VF_LIST_4_(X, l, d), VF_LIST_4_(X, (l) + 4, d)

@@ -90,7 +90,7 @@ static rlx_status parse_text(reader *r, const char *what, size_t *at) {
   unsigned char *p = r->head + *at;
   memmove(p + 7, p + 8, (size_t)n);
   p[7 + n] = 0;
-  r->at += n;
+  r->at += (size_t)n;
   return RLX_OK;
 }
 

@@ -118,9 +118,9 @@ static ssize_t read_stream(void *job, uint64_t at, char *out, size_t max) {
     if (j->sent == j->out.n) j->sent = j->out.n = 0;
     result = (ssize_t)n;
   } else if (j->is_done) {
-    result = j->out.failed ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
+    result = (ssize_t)(j->out.failed ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM);
   } else if (!j->conn || j->conn->is_gone) {
-    result = MHD_CONTENT_READER_END_WITH_ERROR;
+    result = (ssize_t)MHD_CONTENT_READER_END_WITH_ERROR;
   } else {
     suspend(j->conn);
   }

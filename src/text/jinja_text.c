@@ -160,7 +160,7 @@ static rlx_status text_of(jinja_run *r, const jinja_builder *b, jinja_text **out
 }
 
 rlx_status jinja_built(jinja_run *r, const jinja_builder *b, jinja_value *out) {
-  jinja_text *t;
+  jinja_text *t = NULL;
   RLX_TRY(text_of(r, b, &t));
   *out = jinja_of_text(t);
   return RLX_OK;

@@ -3,7 +3,6 @@
  * The library's heap blocks, the C library's heap bytes and the resident pages are sampled throughout. The maximum
  * in the last tenth may exceed that of the second tenth only slightly. */
 #define _DEFAULT_SOURCE
-#include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,13 +12,20 @@
 #include "rlx/onnx.h"
 #include "test.h"
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#if __GLIBC_PREREQ(2, 33)
+#define HAS_MALLINFO2
+#endif
+#endif
+
 typedef struct level {
   size_t blocks, bytes, pages;
 } level;
 
 static level now(void) {
   level l = {.blocks = rlx_mem_live()};
-#if defined(__GLIBC__)
+#if defined(HAS_MALLINFO2)
   l.bytes = mallinfo2().uordblks + mallinfo2().hblkhd;
 #endif
 #if defined(__linux__)

@@ -73,12 +73,31 @@ def check_left_out():
         assert "src/vulkan/absent.c" in build and "src/vulkan/backend.c" not in build and "-DRLX_LM" not in build
 
 
+def check_old_vulkan():
+    """Headers of Vulkan that are too old are named, and the backend is left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "vulkan").mkdir()
+        (pathlib.Path(folder) / "vulkan/vulkan_core.h").write_text("#define VK_API_VERSION_1_2 0\n")
+        said, build = configure(folder, f"-DRLX_VULKAN_HEADERS={folder}")
+        assert f"expected headers of Vulkan 1.3 or later, {folder}/vulkan has older ones" in said, said
+        assert "src/vulkan/absent.c" in build and "src/vulkan/backend.c" not in build
+
+
+def check_refused():
+    """Machines whose results would be wrong are refused with a reason: what is found out by compiling is given here."""
+    for found, reason in (("RLX_HIGH_BYTE_FIRST", "stores the high byte of a number first"),
+                          ("RLX_ROUNDS_TWICE", "computes floats with more bits than they have")):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder, f"-D{found}=1"], capture_output=True, text=True)
+            assert done.returncode != 0 and reason in " ".join(done.stderr.split()), done.stderr
+
+
 def main():
     if not shutil.which("cmake") or not shutil.which("ninja"):
         print("SKIP: cmake or ninja is not installed\n0 passed, 0 failed, 1 skipped")
         return 0
     failed = 0
-    checks = (check_prefix, check_old, check_left_out)
+    checks = (check_prefix, check_old, check_left_out, check_old_vulkan, check_refused)
     for check in checks:
         try:
             check()

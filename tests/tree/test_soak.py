@@ -58,7 +58,7 @@ def make_tree(folder):
     tree = pathlib.Path(folder)
     for name in ("tools", "tests/fuzz", "tests/corpus/fuzz_a", "build/fuzz/tests"):
         (tree / name).mkdir(parents=True)
-    for name in ("soak", "runner.py", "windows.py"):
+    for name in ("soak", "runner.py", "windows.py", "machines.py"):
         shutil.copy(ROOT / "tools" / name, tree / "tools" / name)
     for name in ("fuzz_a", "fuzz_a_more"):
         (tree / f"tests/fuzz/{name}.c").write_text("")
