@@ -162,8 +162,8 @@ struct rlx_backend {
   /* Replaces a node that reads a weight larger than a binding (pass.h, rlx_rewrite_large). NULL: there is no limit. */
   rlx_rewrite_fn split_large;
 
-  /* Tools of this device report reads of memory that nothing wrote. Kernels read whole words, so the runtime then writes
-   * the last word of each value whole (rlx_bound_end). */
+  /* Tools of this device report reads of memory that nothing wrote. Kernels read whole words, so the runtime then
+   * writes the last word of each value whole (rlx_bound_end). */
   bool fills_words;
   rlx_status (*block_create)(rlx_device *d, uint64_t bytes, rlx_block **out); /* contents undefined; bytes may be 0 */
   /* The same in host memory that the device can write: the block has a map. Results are copied there, to be read once a
