@@ -38,7 +38,38 @@ static rlx_node required_weight(lm_build *b, const char *name, uint32_t layer) {
   return w;
 }
 
+/* ---- Measuring inputs ---- */
+
+static void add_named_output(lm_build *b, const char *what, const char *name, uint32_t layer, rlx_node value) {
+  char weight[96], text[128];
+  if (!lm_write_name(weight, sizeof weight, name, layer, 0)) return;
+  snprintf(text, sizeof text, "%s %s.weight", what, weight);
+  rlx_graph_add_output(b->g, text, value);
+}
+
+/* Sums of squares of the columns of x, which is multiplied by this weight. */
+static void measure(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
+  if (!b->d->measures) return;
+  const rlx_dims shape = rlx_node_shape(b->g, x);
+  rlx_dims rows = {.n = 2, .v = {1, 1}};
+  for (int i = 0; i < shape.n; i++) rows.v[i + 1 == shape.n] *= shape.v[i];
+  x = rlx_op_reshape(b->g, x, rows);
+  add_named_output(b, "sums", name, layer, rlx_op_reduce_sum(b->g, rlx_op_mul(b->g, x, x), RLX_DIMS(0), true));
+}
+
+/* The same for each expert; `which` [rows of x] are the experts. */
+static void measure_experts(lm_build *b, const char *name, uint32_t layer, rlx_node x, rlx_node which) {
+  rlx_graph *g = b->g;
+  if (!b->d->measures) return;
+  rlx_node numbers = rlx_op_reshape(g, rlx_op_range(g, 0, 1, b->c->experts, RLX_I32), RLX_DIMS(b->c->experts, 1));
+  rlx_node rows = rlx_op_reshape(g, which, RLX_DIMS(1, rlx_node_shape(g, which).v[0]));
+  rlx_node is_of = rlx_op_cast(g, rlx_op_eq(g, numbers, rows), RLX_F32); /* [experts, rows] */
+  add_named_output(b, "sums", name, layer, rlx_op_matmul(g, is_of, rlx_op_mul(g, x, x)));
+  add_named_output(b, "counts", name, layer, rlx_op_reduce_sum(g, is_of, RLX_DIMS(1), false));
+}
+
 rlx_node lm_linear(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
+  measure(b, name, layer, x);
   rlx_node y = rlx_op_matmul_t(b->g, x, required_weight(b, name, layer)), bias = part_of(b, name, ".bias", layer);
   return bias ? rlx_op_add(b->g, y, bias) : y;
 }
@@ -226,6 +257,7 @@ rlx_node lm_gated(lm_build *b, uint32_t layer, rlx_node x) {
 static rlx_node by_expert(lm_build *b, const char *name, uint32_t layer, rlx_node x, rlx_node which) {
   rlx_node w = required_weight(b, name, layer);
   bool is_block = rlx_dtype_is_block(rlx_node_dtype(b->g, w));
+  measure_experts(b, name, layer, x, which);
   return is_block ? rlx_op_dequant_grouped_matmul(b->g, x, w, which, true)
                   : rlx_op_grouped_matmul(b->g, x, w, which, true);
 }

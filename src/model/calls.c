@@ -72,6 +72,12 @@ rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size
   return release(lm, s);
 }
 
+rlx_status rlx_lm_measure(rlx_lm *lm, const int32_t *ids, size_t n, rlx_importance *into) {
+  RLX_TRY(acquire(lm, "rlx_lm_measure"));
+  rlx_status s = lm_measure(lm, ids, n, into);
+  return release(lm, s);
+}
+
 /* ---- Generation: options and statistics may come from an older or a newer header ---- */
 
 typedef struct generation {

@@ -24,7 +24,7 @@ static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
   return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
          a->result == b->result && a->is_drawn == b->is_drawn && a->max_k == b->max_k &&
          a->is_penalised == b->is_penalised && a->slots == b->slots && a->page == b->page && a->singles == b->singles &&
-         a->groups == b->groups;
+         a->groups == b->groups && a->measures == b->measures;
 }
 
 static void program_destroy(lm_program *p) {

@@ -83,6 +83,7 @@ rlx_status lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
 rlx_status lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
                              bool (*fn)(void *user, uint32_t sequence, int32_t id), void *user, rlx_lm_stats *stats);
 rlx_status lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut);
+rlx_status lm_measure(rlx_lm *lm, const int32_t *ids, size_t n, rlx_importance *into);
 rlx_status lm_save(rlx_lm *lm, uint32_t sequence, const char *path);
 rlx_status lm_restore(rlx_lm *lm, uint32_t sequence, const char *path);
 

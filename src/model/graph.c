@@ -178,6 +178,11 @@ static rlx_status check_step(const lm_model *m, const lm_graph_desc *d) {
   return RLX_OK;
 }
 
+static rlx_status check_measuring(const lm_model *m, const lm_graph_desc *d) {
+  if (d->sequences == 1 && d->result == LM_LOGITS && !d->page && !d->slots) return RLX_OK;
+  return RLX_FAIL(RLX_UNSUPPORTED, "family %s: inputs are measured with one sequence and all logits", m->facts.family);
+}
+
 static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
   if (d->sequences < 1 || d->tokens < 1 || d->sequences > INT32_MAX / d->tokens)
     return RLX_FAIL(RLX_INVALID, "a graph of %u sequences by %u tokens", (unsigned)d->sequences, (unsigned)d->tokens);
@@ -185,6 +190,7 @@ static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
     return RLX_FAIL(RLX_UNSUPPORTED, "family %s %s", m->facts.family,
                     m->facts.is_encoder ? "embeds texts; it cannot generate" : "generates text; it cannot embed");
   bool any_rows = d->slots || d->page;
+  if (d->measures) RLX_TRY(check_measuring(m, d));
   if (any_rows) RLX_TRY(d->page ? check_step(m, d) : check_packed(m, d));
   if (!m->facts.is_encoder && !any_rows && (d->context < d->tokens || d->context > INT32_MAX))
     return RLX_FAIL(RLX_INVALID, "a context of %u has no room for %u tokens", (unsigned)d->context,
