@@ -330,6 +330,19 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence,
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all,
                                                 float *logits);
 
+/* Adapters (LoRA): small matrices that change what a model computes. Any number of sequences and requests may each have
+ * their own; programs that compute none are those of a model without adapters. A file is a GGUF, or the .safetensors or
+ * folder of PEFT, with adapter_config.json beside it. *number (may be NULL): from 0; at most 8. Refused, by name: tensors
+ * of no matrix of the model, shapes that do not fit, a rank of 0, numbers that are not finite, matrices of experts. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_adapter_load(rlx_lm *lm, const char *path, uint32_t *number);
+typedef struct rlx_lm_adapter {
+  uint32_t number;
+  float scale; /* 1: as it was trained; 0: off */
+} rlx_lm_adapter;
+/* Those of calls and requests whose options name none; n 0: none. What a sequence holds is computed again when its
+ * adapters change. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_adapters_use(rlx_lm *lm, const rlx_lm_adapter *adapters, size_t n);
+
 /* Adds to an importance matrix how large the inputs of every matrix are for these tokens, at most a chunk of them, as a
  * text of their own. Sequence 0 is empty afterwards. Not for encoders. The token embedding is measured where it also
  * makes the logits. */
@@ -400,6 +413,9 @@ typedef struct rlx_lm_options {
   uint32_t lookup, n_draft;
   struct rlx_lm *draft;
   const struct rlx_grammar *grammar; /* the text that is generated matches it; NULL: any text */
+  /* n_adapters of the model's adapters; 0: those of rlx_lm_adapters_use. With one of scale 0 alone: none. */
+  const struct rlx_lm_adapter *adapters;
+  size_t n_adapters;
 } rlx_lm_options;
 typedef struct rlx_lm_bias {
   int32_t id;

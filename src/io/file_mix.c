@@ -35,6 +35,7 @@ typedef enum place {
   GROUPED,            /* four or more heads share one of keys and values */
   GROUPED_OR_EXPERTS, /* or there are four experts or more */
   EIGHT_EXPERTS,      /* just so many */
+  EIGHT_EXPERTS_MORE, /* the layers of MORE in such a model */
   UNMEASURED,         /* no importance matrix */
   UNMEASURED_8TH,     /* none, in the first eighth */
   MEASURED_8TH        /* there is one, in the first eighth */
@@ -145,7 +146,10 @@ static bool applies(place p, const mix_facts *f, int64_t layer) {
     case FIRST_16TH: return layer < n / 16;
     case FIRST_8TH: return layer < eighth;
     case MIDDLE: return layer >= eighth && layer < 7 * n / 8;
-    case MORE: return layer < eighth || layer >= 7 * n / 8 || (layer - eighth) % 3 == 2;
+    case MORE:
+    case EIGHT_EXPERTS_MORE:
+      if (p == EIGHT_EXPERTS_MORE && f->experts != 8) return false;
+      return layer < eighth || layer >= 7 * n / 8 || (layer - eighth) % 3 == 2;
     case GROUPED: return f->is_grouped;
     case GROUPED_OR_EXPERTS: return f->is_grouped || f->experts >= 4;
     case EIGHT_EXPERTS: return f->experts == 8;

@@ -6,6 +6,7 @@
 
 #include "ir/act.h"
 #include "ir/dtype.h"
+#include "model/adapter.h"
 #include "model/family.h"
 #include "model/graph.h"
 #include "model/names.h"
@@ -68,9 +69,44 @@ static void measure_experts(lm_build *b, const char *name, uint32_t layer, rlx_n
   add_named_output(b, "counts", name, layer, rlx_op_reduce_sum(g, is_of, RLX_DIMS(1), false));
 }
 
+/* ---- Adapters ---- */
+
+/* How much adapter k counts in each row of x. */
+static rlx_node adapter_scale(lm_build *b, uint32_t k, rlx_node x) {
+  rlx_graph *g = b->g;
+  const rlx_dims shape = rlx_node_shape(g, x);
+  rlx_node s = rlx_op_narrow(g, b->scales, 2, k, 1);
+  if (shape.n != 2) return s;
+  if (!b->d->page && !b->d->slots) s = rlx_op_expand(g, s, RLX_DIMS(b->sequences, b->tokens, 1));
+  return rlx_op_reshape(g, s, RLX_DIMS(shape.v[0], 1));
+}
+
+static rlx_node adapter_param(lm_build *b, const char *name, int64_t rows, int64_t columns) {
+  rlx_node known = rlx_graph_find(b->g, name);
+  return known ? known : rlx_op_param(b->g, name, RLX_F32, RLX_DIMS(rows, columns));
+}
+
+/* y plus what each adapter adds to it: (x A^T) B^T, scaled between the two products, where rows are short. */
+static rlx_node adapt(lm_build *b, const char *name, uint32_t layer, rlx_node x, rlx_node y) {
+  char part[96], text[96];
+  int n = snprintf(part, sizeof part, "%s.weight", name);
+  if (!b->scales || n < 0 || (size_t)n >= sizeof part || !lm_write_name(text, sizeof text, part, layer, 0)) return y;
+  size_t at = lm_find_weight(b->m, text);
+  for (uint32_t k = 0; at != SIZE_MAX && k < b->d->adapters; k++) {
+    const lm_lora *l = lm_adapter_at(&b->m->adapters[k], at);
+    if (!l) continue;
+    const rlx_dims shape = lm_model_weight(b->m, at)->shape;
+    rlx_node low = rlx_op_matmul_t(b->g, x, adapter_param(b, l->a, l->rank, shape.v[1]));
+    low = rlx_op_mul(b->g, low, adapter_scale(b, k, x));
+    y = rlx_op_add(b->g, y, rlx_op_matmul_t(b->g, low, adapter_param(b, l->b, shape.v[0], l->rank)));
+  }
+  return y;
+}
+
 rlx_node lm_linear(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
   measure(b, name, layer, x);
   rlx_node y = rlx_op_matmul_t(b->g, x, required_weight(b, name, layer)), bias = part_of(b, name, ".bias", layer);
+  y = adapt(b, name, layer, x, y);
   return bias ? rlx_op_add(b->g, y, bias) : y;
 }
 

@@ -55,6 +55,7 @@ static rlx_status read_output(const rlx_lm *lm, lm_program *p, const char *outpu
 static rlx_status measure(rlx_lm *lm, const int32_t *ids, size_t n, rlx_importance *into) {
   lm_sequence *q = &lm->sequences[0];
   lm_program *p;
+  lm_scales_apply(lm, 0, &(lm_scales){0});
   RLX_TRY(lm_hold(lm, 0));
   q->ids.n = q->done = 0;
   RLX_TRY(lm_push(lm, 0, ids, n));
