@@ -331,9 +331,10 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, c
                                                 float *logits);
 
 /* Adapters (LoRA): small matrices that change what a model computes. Any number of sequences and requests may each have
- * their own; programs that compute none are those of a model without adapters. A file is a GGUF, or the .safetensors or
- * folder of PEFT, with adapter_config.json beside it. *number (may be NULL): from 0; at most 8. Refused, by name: tensors
- * of no matrix of the model, shapes that do not fit, a rank of 0, numbers that are not finite, matrices of experts. */
+ * their own; while none has one, programs are those of a model without adapters. A file is a GGUF, or the .safetensors
+ * or folder of PEFT, with adapter_config.json beside it. *number (may be NULL): from 0; at most 8. Refused, by name:
+ * tensors of no matrix of the model, shapes that do not fit, a rank of 0, numbers that are not finite, matrices of
+ * experts. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_adapter_load(rlx_lm *lm, const char *path, uint32_t *number);
 typedef struct rlx_lm_adapter {
   uint32_t number;

@@ -1,4 +1,4 @@
-/* Conversion internals: the type of each tensor (file_convert_types.c, file_mix.c), metadata (file_convert_meta.c), and the
+/* Conversion internals: types of tensors (file_convert_types.c, file_mix.c), metadata (file_convert_meta.c), and the
  * conversion itself (file_convert.c). */
 #ifndef RLX_IO_FILE_CONVERT_H
 #define RLX_IO_FILE_CONVERT_H

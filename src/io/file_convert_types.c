@@ -1,8 +1,8 @@
 /* Selects the type of each tensor in a conversion.
  *
- * Matrices get the requested type, or that of the requested mix (file_mix.c), or the one that a pattern gives them; vectors, which are few and sensitive, become f32; non-float tensors are
- * unchanged. Rows must be whole blocks: otherwise a type with shorter blocks and no fewer bits is used, or f16 if
- * none fits.
+ * Matrices get the requested type, or that of the requested mix (file_mix.c), or the one that a pattern gives them;
+ * vectors, which are few and sensitive, become f32; non-float tensors are unchanged. Rows must be whole blocks:
+ * otherwise a type with shorter blocks and no fewer bits is used, or f16 if none fits.
  *
  * Unless a uniform type is requested, some matrices keep more bits. The output weight (or the token embedding, if it
  * serves as both) gets at least q6_k, because no later layer averages its errors. Tensors that route, shift or

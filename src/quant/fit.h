@@ -1,9 +1,10 @@
 /* Fitting: the scale (and offset) with which integer levels approximate given values best. Internal to src/quant.
  *
  * All encoders use it, for a block or a sub-block. The measure is the sum of squared errors of the decoded values, each
- * times the weight of its element: 1, unless the caller knows which inputs matter. Eight blocks are fitted at once, one per lane: element i of all eight is contiguous, so every loop
- * over lanes is a few vector instructions, sums are in the order of the elements, and there are no data-dependent
- * branches. Lanes are independent: a block's encoding does not depend on its neighbours.
+ * times the weight of its element: 1, unless the caller knows which inputs matter. Eight blocks are fitted at once, one
+ * per lane: element i of all eight is contiguous, so every loop over lanes is a few vector instructions, sums are in
+ * the order of the elements, and there are no data-dependent branches. Lanes are independent: a block's encoding does
+ * not depend on its neighbours.
  *
  * Values are f32, times a power of two that brings the largest near 1, so that no square overflows. */
 #ifndef RLX_QUANT_FIT_H
