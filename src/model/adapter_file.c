@@ -241,7 +241,12 @@ static rlx_status place(const reading *r, const pair *p, size_t at, size_t all, 
   if (!s) memcpy(a + at * in, va, rank * in * sizeof *a);
   for (size_t i = 0; i < p->n && !s; i++) {
     size_t row = p->pairs_rows ? lm_paired_row(head, i) : i;
-    for (size_t k = 0; k < rank; k++) b[(p->from + i) * all + at + k] = p->scale * vb[row * rank + k];
+    for (size_t k = 0; k < rank && !s; k++) {
+      float v = p->scale * vb[row * rank + k];
+      b[(p->from + i) * all + at + k] = v;
+      if (!isfinite(v))
+        s = RLX_FAIL(RLX_INVALID, "tensor '%s': scaled by %g it is not finite", p->b->name, (double)p->scale);
+    }
   }
   rlx_mem_free(va);
   rlx_mem_free(vb);
@@ -318,10 +323,9 @@ static rlx_status read_file(reading *r, const char *name, lm_adapter_set *set, v
 
 /* A file of the folder that `path` is, or lies in. */
 static rlx_status beside(const char *path, bool is_folder, const char *file, char out[4096]) {
-  const char *slash = strrchr(path, '/');
-  int folder = is_folder ? (int)strlen(path) : slash ? (int)(slash - path) : 1;
-  int n = snprintf(out, 4096, "%.*s/%s", folder, is_folder || slash ? path : ".", file);
-  return n > 0 && n < 4096 ? RLX_OK : RLX_FAIL(RLX_INVALID, "the path has more than 4000 bytes");
+  size_t folder = is_folder ? strlen(path) : rlx_os_folder_bytes(path);
+  int n = folder < 4000 ? snprintf(out, 4096, "%.*s%s%s", (int)folder, path, is_folder ? "/" : "", file) : -1;
+  return n > 0 && n < 4096 ? RLX_OK : RLX_FAIL(RLX_INVALID, "expected a path of at most 4000 bytes");
 }
 
 static rlx_status read_config(const char *path, bool is_folder, json_t **out) {

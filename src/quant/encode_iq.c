@@ -368,16 +368,23 @@ static void store_iq1_m(const grid_block *b, uint8_t *block) {
   }
 }
 
+typedef void store_block(const grid_block *b, uint8_t *block);
+
+static void encode_each(const grid_type *g, store_block *store, size_t bytes, const float *src, const float *weight,
+                        uint8_t *dst, size_t n) {
+  grid_block b;
+  runs r;
+  find_runs(g, &r);
+  for (; n > 0; n--, src += SUPER_BLOCK, dst += bytes) {
+    encode_block(g, &r, src, weight, &b);
+    store(&b, dst);
+    if (weight) weight += SUPER_BLOCK;
+  }
+}
+
 #define ENCODER(name, TYPE)                                                                 \
   void rlx_##name##_encode(const float *src, const float *weight, uint8_t *dst, size_t n) { \
-    grid_block b;                                                                           \
-    runs r;                                                                                 \
-    find_runs(&name, &r);                                                                   \
-    for (size_t i = 0; i < n; i++) {                                                        \
-      size_t at = i * SUPER_BLOCK;                                                          \
-      encode_block(&name, &r, src + at, weight ? weight + at : NULL, &b);                   \
-      store_##name(&b, dst + i * TYPE##_BYTES);                                             \
-    }                                                                                       \
+    encode_each(&name, store_##name, TYPE##_BYTES, src, weight, dst, n);                    \
   }
 ENCODER(iq1_s, IQ1_S)
 ENCODER(iq1_m, IQ1_M)

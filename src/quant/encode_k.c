@@ -245,12 +245,19 @@ static void encode_tq2_0(const float *src, const float *weight, uint8_t *block) 
   pack_two_bits(codes, 0, block + TQ2_0_QS);
 }
 
+typedef void encode_one(const float *src, const float *weight, uint8_t *block);
+
+static void encode_each(encode_one *encode, size_t bytes, const float *src, const float *weight, uint8_t *dst,
+                        size_t n) {
+  for (; n > 0; n--, src += SUPER_BLOCK, dst += bytes) {
+    encode(src, weight, dst);
+    if (weight) weight += SUPER_BLOCK;
+  }
+}
+
 #define ENCODE_EACH(name, BYTES)                                                            \
   void rlx_##name##_encode(const float *src, const float *weight, uint8_t *dst, size_t n) { \
-    for (size_t i = 0; i < n; i++) {                                                        \
-      size_t at = i * SUPER_BLOCK;                                                          \
-      encode_##name(src + at, weight ? weight + at : NULL, dst + i * BYTES);                \
-    }                                                                                       \
+    encode_each(encode_##name, BYTES, src, weight, dst, n);                                 \
   }
 ENCODE_EACH(q2_k, Q2_K_BYTES)
 ENCODE_EACH(q3_k, Q3_K_BYTES)
@@ -265,8 +272,8 @@ void rlx_iq4_xs_encode(const float *src, const float *weight, uint8_t *dst, size
   rlx_book book;
   rlx_fit_make_book(rlx_iq4_levels, &book);
   const rlx_super_shape shape = {{-127, 113, &book}, 8, -32, 31, 0};
-  for (size_t i = 0; i < n; i++) {
-    size_t at = i * SUPER_BLOCK;
-    encode_iq4_xs(&shape, src + at, weight ? weight + at : NULL, dst + i * IQ4_XS_BYTES);
+  for (; n > 0; n--, src += SUPER_BLOCK, dst += IQ4_XS_BYTES) {
+    encode_iq4_xs(&shape, src, weight, dst);
+    if (weight) weight += SUPER_BLOCK;
   }
 }
