@@ -14,6 +14,7 @@
 #include "base/arith.h"
 #include "base/mem.h"
 #include "base/status.h"
+#include "base/str.h"
 
 static const double least_weight = 1e-4;
 
@@ -91,9 +92,9 @@ rlx_status importance_add(rlx_importance *im, const char *name, size_t experts, 
                           const float *counts) {
   bool is_there;
   size_t n_name = strlen(name), at = find_place(im, name, &is_there);
-  if (n_name < 1 || n_name > IMPORTANCE_MAX_NAME)
-    return RLX_FAIL(RLX_INVALID, "the importance of a tensor whose name has %zu bytes: expected 1 to %d", n_name,
-                    IMPORTANCE_MAX_NAME);
+  if (n_name < 1 || n_name > IMPORTANCE_MAX_NAME || !rlx_text_is_utf8(name))
+    return RLX_FAIL(RLX_INVALID, "the importance of a tensor whose name has %zu bytes: expected UTF-8 of 1 to %d",
+                    n_name, IMPORTANCE_MAX_NAME);
   RLX_TRY(check_numbers(name, "counts", counts, experts));
   RLX_TRY(check_numbers(name, "sums", sums, experts * columns));
   if (!is_there) RLX_TRY(insert(im, at, name, experts, columns));

@@ -105,6 +105,8 @@ TEST(old_files_that_are_wrong) {
   CHECK_FAILS(open_bytes(negative, sizeof negative - 1), RLX_INVALID, "'ab': expected sums of 0 or more");
   char nameless[] = "\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\0\0\x80\x3f";
   CHECK_FAILS(open_bytes(nameless, sizeof nameless - 1), RLX_INVALID, "name has 0 bytes");
+  char odd[] = "\1\0\0\0\2\0\0\0a\x92\1\0\0\0\1\0\0\0\0\0\x80\x3f"; /* neither format could name it again */
+  CHECK_FAILS(open_bytes(odd, sizeof odd - 1), RLX_INVALID, "expected UTF-8");
 }
 
 static rlx_status open_gguf(const char *kind, const char *second, rlx_dtype dtype, int64_t n, float value) {
