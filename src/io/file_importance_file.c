@@ -182,6 +182,8 @@ rlx_status rlx_importance_open(const char *path, rlx_importance **out) {
 
 /* ---- Writing ---- */
 
+static const double largest_mean = 1e35;
+
 static rlx_status write_head(const rlx_importance *im, rlx_file_writer *w) {
   rlx_meta m = {.key = "general.type", .kind = RLX_META_TEXT, .text = "imatrix", .n = 7};
   RLX_TRY(rlx_file_writer_meta(w, &m));
@@ -239,7 +241,7 @@ static void add_old_entry(const rlx_importance *im, const importance_entry *e, r
   add_number(s, (uint32_t)(e->experts * e->columns));
   for (size_t i = 0; i < e->experts * e->columns; i++) {
     double count = e->counts[i / e->columns], v = count > 0 ? e->sums[i] / count * texts : 0;
-    float x = v < 3e38 ? (float)v : 3e38f;
+    float x = v < largest_mean ? (float)v : (float)largest_mean; /* readers multiply it */
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     add_number(s, bits);

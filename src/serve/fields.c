@@ -194,14 +194,13 @@ static rlx_status take_biases(sv_fields *f, sv_job *j) {
 
 /* "lora": [{"id": 0, "scale": 0.5}]; adapters that are not named do not count. */
 static rlx_status take_adapters(sv_fields *f, sv_job *j) {
-  json_t *v = sv_take(f, "lora"), *e;
-  size_t i;
+  const json_t *v = sv_take(f, "lora");
   if (!v) return RLX_OK;
   if (!json_is_array(v) || json_array_size(v) > MAX_ADAPTERS)
     return RLX_FAIL(RLX_INVALID, "lora: expected a list of at most %d adapters, got %s", (int)MAX_ADAPTERS, sv_kind(v));
-  json_array_foreach(v, i, e) {
+  for (size_t i = 0; i < json_array_size(v); i++) {
     int64_t id = -1;
-    const json_t *number = json_object_get(e, "id"), *scale = json_object_get(e, "scale");
+    const json_t *e = json_array_get(v, i), *number = json_object_get(e, "id"), *scale = json_object_get(e, "scale");
     double x = scale ? json_number_value(scale) : 1;
     if (!number || !whole_of(number, &id) || id < 0 || id >= (int64_t)j->server->adapters.n)
       return RLX_FAIL(RLX_INVALID, "lora: element %zu: expected the id of one of the server's %zu adapters", i,
