@@ -102,20 +102,54 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_tensor(rlx_file_writer *w, con
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_bytes(rlx_file_writer *w, const void *data, size_t bytes);
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_finish(rlx_file_writer *w);
 
+/* How much the inputs of each matrix matter: the mean square of every column's, measured on a text (rlx_lm_measure).
+ * An error in a weight that meets large inputs costs more, so conversion to block types weights errors by it.
+ * Threads: one at a time while something is added, then any number. */
+typedef struct rlx_importance rlx_importance;
+RLX_API RLX_MUST_CHECK rlx_status rlx_importance_create(rlx_importance **out); /* empty */
+/* The files that llama.cpp calls importance matrices: a GGUF, or the older .dat. RLX_INVALID: something else, or with
+ * sizes or numbers that cannot be. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_importance_open(const char *path, rlx_importance **out);
+/* A path that ends in .gguf or .dat. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_importance_save(const rlx_importance *im, const char *path);
+RLX_API void rlx_importance_destroy(rlx_importance *im);
+RLX_API uint32_t rlx_importance_count(const rlx_importance *im); /* matrices */
+
+/* The error of a tensor that was converted: the root of the sum of squared differences, as a fraction of that of the
+ * values. Weighted: with every square times the importance of its column. */
+typedef struct rlx_convert_error {
+  size_t struct_bytes;
+  const char *tensor;
+  rlx_dtype from, to;
+  double error, weighted_error;
+  uint64_t is_weighted; /* 0: there is no importance of this tensor, and both are alike */
+} rlx_convert_error;
+#define RLX_CONVERT_ERROR_INIT RLX_SIZED(rlx_convert_error)
+
 /* Writes a file again, in the format of the path's extension and with other types. Names and metadata are unchanged; a
  * GGUF gets general.file_type. */
 typedef struct rlx_convert_options {
   size_t struct_bytes;
-  /* The type of matrices: "f16", "q4_k". NULL: unchanged, with f16 for block types that the format does not have. */
+  /* The type of matrices, or a mix of types: "f16", "q4_k", "q4_k_m" (rlx_convert_mix_at). NULL: unchanged, with f16
+   * for block types that the format does not have. */
   const char *type;
   bool pure; /* all matrices alike; otherwise the most sensitive ones (the output's, routers, ..) keep more bits */
   uint32_t n_threads; /* 0: one per core */
   rlx_watch watch;
   /* Called for a matrix that gets another type than requested, because its rows are not whole blocks; may be NULL. */
   void (*report)(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given);
-  void *user; /* of report */
+  void *user;                       /* of report and measured */
+  const rlx_importance *importance; /* weights the errors that block types are fitted by; NULL: all count alike */
+  /* n_overrides texts PATTERN=TYPE, the types of matrices whose names match; * is any text and ? any character. Of
+   * several the last that matches decides. One that matches no matrix is refused. */
+  const char *const *overrides;
+  size_t n_overrides;
+  /* Called with the error of each tensor that got another type; may be NULL. Its texts live until it returns. */
+  void (*measured)(void *user, const rlx_convert_error *e);
 } rlx_convert_options;
 #define RLX_CONVERT_OPTIONS_INIT RLX_SIZED(rlx_convert_options)
+/* Names that `type` takes besides those of types, from 0; NULL past the last. */
+RLX_API const char *rlx_convert_mix_at(uint32_t i);
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_convert(const rlx_file *f, const char *path,
                                                    const rlx_convert_options *options);
 /* Converts a model of a supported family from a Hugging Face folder to a GGUF that other programs can run: with GGUF's
@@ -296,6 +330,25 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence,
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all,
                                                 float *logits);
 
+/* Adapters (LoRA): small matrices that change what a model computes. Any number of sequences and requests may each have
+ * their own; while none has one, programs are those of a model without adapters. A file is a GGUF, or the .safetensors
+ * or folder of PEFT, with adapter_config.json beside it. *number (may be NULL): from 0; at most 8. Refused, by name:
+ * tensors of no matrix of the model, shapes that do not fit, a rank of 0, numbers that are not finite, matrices of
+ * experts. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_adapter_load(rlx_lm *lm, const char *path, uint32_t *number);
+typedef struct rlx_lm_adapter {
+  uint32_t number;
+  float scale; /* 1: as it was trained; 0: off */
+} rlx_lm_adapter;
+/* Those of calls and requests whose options name none; n 0: none. What a sequence holds is computed again when its
+ * adapters change. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_adapters_use(rlx_lm *lm, const rlx_lm_adapter *adapters, size_t n);
+
+/* Adds to an importance matrix how large the inputs of every matrix are for these tokens, at most a chunk of them, as a
+ * text of their own. Sequence 0 is empty afterwards. Not for encoders. The token embedding is measured where it also
+ * makes the logits. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_measure(rlx_lm *lm, const int32_t *ids, size_t n, rlx_importance *into);
+
 /* Whether the spelling of a special token in a text is its letters or that token. By default rlx_lm_reply uses letters,
  * because a message is user input, and rlx_lm_generate the token, because a prompt comes from the program, which may
  * write its own template. */
@@ -361,6 +414,9 @@ typedef struct rlx_lm_options {
   uint32_t lookup, n_draft;
   struct rlx_lm *draft;
   const struct rlx_grammar *grammar; /* the text that is generated matches it; NULL: any text */
+  /* n_adapters of the model's adapters; 0: those of rlx_lm_adapters_use. With one of scale 0 alone: none. */
+  const struct rlx_lm_adapter *adapters;
+  size_t n_adapters;
 } rlx_lm_options;
 typedef struct rlx_lm_bias {
   int32_t id;

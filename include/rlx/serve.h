@@ -23,6 +23,12 @@ typedef struct rlx_server_model {
   const char *name; /* in requests and lists; NULL: the file's name without its ending */
 } rlx_server_model;
 
+/* An adapter (rlx_lm_adapter_load), and how much it counts where a request does not say ("lora"). */
+typedef struct rlx_server_adapter {
+  const char *path;
+  float scale;
+} rlx_server_adapter;
+
 typedef struct rlx_server_desc {
   size_t struct_bytes;
   const rlx_server_model *models; /* the first is loaded by rlx_server_start, the others when they are asked for */
@@ -49,8 +55,10 @@ typedef struct rlx_server_desc {
   rlx_watch watch;          /* of loading the first model */
   rlx_log_fn log;           /* a line for each request (RLX_LOG_INFO), and what went wrong; any thread calls it */
   void *log_user;
-  const char *chat_template; /* of rlx_chat_template_name, instead of the files' own; NULL: those */
-  uint64_t no_page;          /* 1: nothing at /, where browsers otherwise get a page to chat with the models */
+  const char *chat_template;          /* of rlx_chat_template_name, instead of the files' own; NULL: those */
+  uint64_t no_page;                   /* 1: nothing at /, where browsers otherwise get a page to chat with the models */
+  const rlx_server_adapter *adapters; /* n_adapters of the model; not with several models */
+  size_t n_adapters;
 } rlx_server_desc;
 #define RLX_SERVER_DESC_INIT RLX_SIZED(rlx_server_desc)
 

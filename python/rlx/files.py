@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
@@ -171,18 +171,27 @@ def _c_meta(key: str, value: Any, alive: List[Any], into: Any = None) -> Any:
 
 def convert(source: Union[Path, File], path: Path, type: Optional[str] = None, pure: bool = False,
             progress: Optional[Callable[[str, int, int], Any]] = None, cancel: Optional[Callable[[], Any]] = None,
-            limits: Optional[Limits] = None) -> None:
-    """Writes a file again, in the format of the path's extension; `type` is that of matrices ("f16", "q4_k"). A model
-    from a Hugging Face folder becomes a GGUF that other programs can run."""
+            limits: Optional[Limits] = None, importance: Optional[Path] = None,
+            tensor_types: Optional[Mapping[str, str]] = None) -> None:
+    """Writes a file again, in the format of the path's extension; `type` is that of matrices ("f16", "q4_k"), or a mix of
+    types ("q4_k_m"). A model from a Hugging Face folder becomes a GGUF that other programs can run. importance: the file of
+    an importance matrix; tensor_types: the types of matrices whose names match a pattern, {"blk.0.*": "q8_0"}."""
     file = source if isinstance(source, File) else File(source)
     options, watch = sized("rlx_convert_options"), Watch(progress, cancel, limits)
     name = ffi.NULL if type is None else ffi.new("char[]", c_text(type))
     options.type, options.pure = name, pure
+    texts = [ffi.new("char[]", c_text(f"{pattern}={t}")) for pattern, t in (tensor_types or {}).items()]
+    overrides, matrix = ffi.new("char *[]", texts), ffi.new("rlx_importance **")
+    options.overrides, options.n_overrides = overrides, len(texts)
     watch.fill(options.watch)
     is_model = "config.json" in file.meta and os.fspath(path).endswith(".gguf")
     function = lib.rlx_lm_convert if is_model else lib.rlx_file_convert
     try:
+        if importance is not None:
+            done(lib.rlx_importance_open(c_path(importance), matrix), is_file=True)
+            options.importance = matrix[0]
         done(function(file.c, c_path(path), options))
     finally:
+        lib.rlx_importance_destroy(matrix[0])
         if file is not source:
             file.close()

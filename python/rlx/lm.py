@@ -16,7 +16,7 @@ import os
 import queue
 import threading
 import weakref
-from typing import Any, AsyncIterator, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, AsyncIterator, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -402,7 +402,7 @@ class Lm(Handle):
         """rlx_lm_options, what must live as long, and the settings as they are."""
         options, alive = sized("rlx_lm_options"), []
         stop, special, limits = settings.pop("stop", ()), settings.pop("parse_special", None), settings.pop("limits", None)
-        grammar = settings.pop("grammar", None)
+        grammar, adapters = settings.pop("grammar", None), settings.pop("adapters", None)
         if settings.get("seed") is None:
             settings["seed"] = int.from_bytes(os.urandom(6), "little") if settings.get("temperature") else 0
         for name, value in settings.items():
@@ -420,11 +420,15 @@ class Lm(Handle):
         if grammar is not None:
             options.grammar = grammar.c
             alive.append(grammar)
+        if adapters is not None:
+            alive.append(_adapters(adapters or {0: 0.0}))  # an empty dict is a choice too: none
+            options.adapters, options.n_adapters = alive[-1], len(alive[-1])
         if special is not None:
             options.special = LmSpecial.PARSE if special else LmSpecial.TEXT
         if limits:
             limits.fill(options.limits)
-        return options, alive, {**settings, "stop": stops, **({"grammar": grammar} if grammar else {})}
+        kept = {name: value for name, value in (("grammar", grammar), ("adapters", adapters)) if value is not None}
+        return options, alive, {**settings, "stop": stops, **kept}
 
     def generate(self, prompt: Union[str, bytes], resume: bool = False, **settings: Any) -> Generation:
         """Continues a text. resume: after what the sequence holds, otherwise from the start.
@@ -432,7 +436,7 @@ class Lm(Handle):
         settings: max_tokens (0: until the model ends), temperature (0: the most likely token), top_k, top_p, min_p,
         seed, stop (a text or several), ignore_end, shift (drop the oldest half at the end of the context),
         repetition_penalty, penalty_tokens, parse_special, ahead, sequence, limits, lookup (tokens to guess from
-        what came before), draft (an Lm that guesses), n_draft, grammar (a Grammar)
+        what came before), draft (an Lm that guesses), n_draft, grammar (a Grammar), adapters ({number: scale})
         """
         data = prompt.encode() if isinstance(prompt, str) else bytes(prompt)
         options, alive, kept = self._options(settings)
@@ -520,6 +524,20 @@ class Lm(Handle):
             done(lib.rlx_lm_embed_watched(self.c, data, len(data), watch, ffi.from_buffer("float[]", result[i]), cut))
         return result[0] if isinstance(texts, str) else result
 
+    # ---- adapters ----
+
+    def load_adapter(self, path: Union[str, "os.PathLike[str]"]) -> int:
+        """Loads an adapter (LoRA): a GGUF, or PEFT's safetensors or folder. Its number, for `adapters` of a generation and
+        for use_adapters."""
+        number = ffi.new("uint32_t *")
+        done(lib.rlx_lm_adapter_load(self.c, c_path(path), number), is_file=True)
+        return int(number[0])
+
+    def use_adapters(self, adapters: Mapping[int, float]) -> None:
+        """Those of calls that name none: {number: scale}."""
+        array = _adapters(adapters)
+        done(lib.rlx_lm_adapters_use(self.c, array, len(array)))
+
     # ---- sequences ----
 
     def length(self, sequence: int = 0) -> int:
@@ -568,6 +586,13 @@ class Lm(Handle):
 
 
 _switches = switches
+
+
+def _adapters(adapters: Mapping[int, float]) -> Any:
+    array = ffi.new("rlx_lm_adapter[]", len(adapters))
+    for i, (number, scale) in enumerate(adapters.items()):
+        array[i].number, array[i].scale = number, scale
+    return array
 
 
 def load(path: Union[str, "os.PathLike[str]"], **options: Any) -> Lm:

@@ -377,5 +377,35 @@ def test_files_are_converted(tmp_path):
         assert np.allclose(new[name], old[name].numpy(), atol=1e-6) and old.parts and "GGUF" in old.format
     with pytest.raises(rlx.MissingFileError):
         files.convert(tmp_path / "absent.gguf", tmp_path / "x.gguf")
+    files.convert(SHAKESPEARE, tmp_path / "q.gguf", type="q4_k_m", tensor_types={"blk.0.attn_k*": "f16"})
+    with files.File(tmp_path / "q.gguf") as new:
+        assert new.describe("blk.0.attn_k.weight").dtype == rlx.DType.F16
+    with pytest.raises(rlx.MissingFileError):
+        files.convert(SHAKESPEARE, tmp_path / "x.gguf", type="q4_0", importance=tmp_path / "absent.dat")
     with pytest.raises(rlx.Error):
         files.save(tmp_path / "x.unknown", {})
+
+
+def test_adapters(tmp_path):
+    """One that changes a layer's keys: its text, without it, and with it for one call alone."""
+    from rlx import files
+    draw = np.random.default_rng(3)
+    rows, width = files.File(SHAKESPEARE).describe("blk.0.attn_k.weight").shape
+    files.save(tmp_path / "a.gguf", {"blk.0.attn_k.weight.lora_a": draw.normal(size=(4, width)).astype(np.float32),
+                                     "blk.0.attn_k.weight.lora_b": draw.normal(size=(rows, 4)).astype(np.float32)},
+               {"adapter.type": "lora", "general.architecture": "llama", "adapter.lora.alpha": 4.0})
+    with rlx.lm.load(SHAKESPEARE, device="cpu", threads=2) as lm:
+        def ask(**more):
+            return "".join(lm.generate("ROMEO:", max_tokens=12, **more))
+        plain = ask()
+        number = lm.load_adapter(tmp_path / "a.gguf")
+        assert number == 0 and ask() == plain
+        changed = ask(adapters={number: 1.0})
+        assert changed != plain and ask() == plain
+        lm.use_adapters({number: 1.0})
+        assert ask() == changed
+        assert ask(adapters={}) == plain
+        with pytest.raises(rlx.Error, match="adapter 7"):
+            lm.use_adapters({7: 1.0})
+        with pytest.raises(rlx.MissingFileError):
+            lm.load_adapter(tmp_path / "absent.gguf")

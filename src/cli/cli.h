@@ -477,6 +477,7 @@ int cli_chat(const cli_command *self, int argc, char **argv);
 int cli_embed(const cli_command *self, int argc, char **argv);
 int cli_perplexity(const cli_command *self, int argc, char **argv);
 int cli_logits(const cli_command *self, int argc, char **argv);
+int cli_imatrix(const cli_command *self, int argc, char **argv);
 #endif
 #ifdef RLX_SERVE
 int cli_serve(const cli_command *self, int argc, char **argv);

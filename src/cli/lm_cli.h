@@ -10,18 +10,24 @@ typedef struct cli_lm_options {
   const char *cache; /* "f16", "f32" */
   uint32_t switches; /* rlx_switch */
   bool dry_run;
+  cli_list loras; /* adapters: FILE or FILE=SCALE */
 } cli_lm_options;
 #define CLI_LM_OPTIONS(o)                                                                                              \
   {"--context", "N",     "tokens that are remembered (default: the model's, at most 4096)", CLI_NUMBER, &(o).context,  \
    1,           16777216},                                                                                             \
     {"--chunk", "N", "tokens of a prompt that are computed together (default: 512)", CLI_NUMBER, &(o).chunk, 1, 4096}, \
-    {"--cache", "TYPE", "of keys and values: f32 or f16 (default)", CLI_TEXT, &(o).cache, 0, 0}, CLI_SWITCH_EXACT(o),  \
-  {                                                                                                                    \
+    {"--cache", "TYPE", "of keys and values: f32 or f16 (default)", CLI_TEXT, &(o).cache, 0, 0},                       \
+    {"--lora",  "FILE[=SCALE]", "an adapter: a GGUF, or PEFT's safetensors; repeat for several",                       \
+     CLI_TEXTS, &(o).loras,     0,                                                                                     \
+     0},                                                                                                               \
+    CLI_SWITCH_EXACT(o), {                                                                                             \
     "--dry-run", NULL, "print what goes where and whether it fits; load nothing", CLI_FLAG, &(o).dry_run, 0, 0         \
   }
 
 /* Loads a model, with a progress bar on a terminal. With --dry-run it prints the memory needed instead, and *out is
  * NULL. Reports failures. */
+/* An adapter's file and scale (1 unless given); free *file with free. */
+int cli_lora_split(const char *text, char **file, double *scale);
 int cli_lm_open(const cli_common *common, const cli_lm_options *options, const char *path, rlx_lm **out);
 
 /* Negative: not set. */

@@ -114,5 +114,6 @@ int cli_embed(const cli_command *self, int argc, char **argv) {
     rlx_lm_destroy(lm);
   }
   cli_list_deinit(&r.words);
+  cli_list_deinit(&r.lm.loras);
   return code;
 }

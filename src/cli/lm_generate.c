@@ -121,6 +121,7 @@ int cli_generate(const cli_command *self, int argc, char **argv) {
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code))
     code = run(&r);
   cli_list_deinit(&r.words);
+  cli_list_deinit(&r.lm.loras);
   cli_sampling_deinit(&r.sampling);
   return code;
 }

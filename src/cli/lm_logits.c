@@ -78,5 +78,6 @@ int cli_logits(const cli_command *self, int argc, char **argv) {
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code))
     code = run(&r);
   cli_list_deinit(&r.words);
+  cli_list_deinit(&r.lm.loras);
   return code;
 }

@@ -51,6 +51,37 @@ static int show_dry_run(const cli_common *common, const rlx_lm *lm, rlx_session 
   return fits ? CLI_DONE : CLI_FAILED;
 }
 
+/* ---- Adapters ------------------------------------------------------------------------------------------------ */
+
+int cli_lora_split(const char *text, char **file, double *scale) {
+  const char *sign = strrchr(text, '=');
+  *scale = 1;
+  size_t n = sign && cli_to_real(sign + 1, -1e6, 1e6, scale) ? (size_t)(sign - text) : strlen(text);
+  *file = malloc(n + 1);
+  if (!*file) return cli_fail("out of memory");
+  memcpy(*file, text, n);
+  (*file)[n] = '\0';
+  return CLI_DONE;
+}
+
+static int load_adapter(rlx_lm *lm, const char *text, rlx_lm_adapter *out) {
+  char *file;
+  double scale;
+  int code = cli_lora_split(text, &file, &scale);
+  if (!code) code = cli_check(rlx_lm_adapter_load(lm, file, &out->number), NULL, NULL);
+  out->scale = (float)scale;
+  free(file);
+  return code;
+}
+
+static int load_adapters(rlx_lm *lm, const cli_list *loras) {
+  rlx_lm_adapter all[64];
+  int code = CLI_DONE;
+  if (loras->n > sizeof all / sizeof *all) return cli_fail("%zu adapters are more than a model has", loras->n);
+  for (size_t i = 0; i < loras->n && !code; i++) code = load_adapter(lm, loras->v[i].value, &all[i]);
+  return code || !loras->n ? code : cli_check(rlx_lm_adapters_use(lm, all, loras->n), NULL, NULL);
+}
+
 int cli_lm_open(const cli_common *common, const cli_lm_options *options, const char *path, rlx_lm **out) {
   *out = NULL;
   cli_bar bar;
@@ -74,6 +105,11 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
   int code = cli_check(s, NULL, NULL);
   if (!code && options->dry_run) {
     code = show_dry_run(common, *out, session);
+    rlx_lm_destroy(*out);
+    *out = NULL;
+  }
+  if (!code && *out) code = load_adapters(*out, &options->loras);
+  if (code && *out) {
     rlx_lm_destroy(*out);
     *out = NULL;
   }

@@ -138,5 +138,6 @@ int cli_perplexity(const cli_command *self, int argc, char **argv) {
     free(text);
   }
   cli_list_deinit(&r.words);
+  cli_list_deinit(&r.lm.loras);
   return code;
 }

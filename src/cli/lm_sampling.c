@@ -88,6 +88,7 @@ int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm 
 int cli_sampling_open(cli_sampling *o, const cli_common *common, const cli_lm_options *lm) {
   cli_lm_options options = *lm;
   options.sequences = 1;
+  options.loras = (cli_list){0}; /* those are the model's */
   return o->draft_path ? cli_lm_open(common, &options, o->draft_path, &o->draft) : CLI_DONE;
 }
 

@@ -26,6 +26,8 @@ typedef struct texts {
   rlx_server_model *models;
   char **names;
   char *key, *certificate, *certificate_key;
+  rlx_server_adapter *adapters;
+  char **files; /* of the adapters */
 } texts;
 
 /* NAME=PATH, or a path. */
@@ -62,10 +64,26 @@ static int read_texts(const request *r, texts *t) {
   return CLI_DONE;
 }
 
+static int read_adapters(const request *r, texts *t) {
+  size_t n = r->lm.loras.n;
+  t->adapters = calloc(n + 1, sizeof *t->adapters);
+  t->files = calloc(n + 1, sizeof *t->files);
+  int code = t->adapters && t->files ? CLI_DONE : cli_fail("out of memory");
+  for (size_t i = 0; i < n && !code; i++) {
+    double scale;
+    code = cli_lora_split(r->lm.loras.v[i].value, &t->files[i], &scale);
+    t->adapters[i] = (rlx_server_adapter){t->files[i], (float)scale};
+  }
+  return code;
+}
+
 static void free_texts(const request *r, texts *t) {
   for (size_t i = 0; t->names && i < r->words.n; i++) free(t->names[i]);
   free(t->names);
   free(t->models);
+  for (size_t i = 0; t->files && i < r->lm.loras.n; i++) free(t->files[i]);
+  free(t->files);
+  free(t->adapters);
   free(t->key);
   free(t->certificate);
   free(t->certificate_key);
@@ -125,7 +143,9 @@ static int serve(request *r, const texts *t) {
                        .idle_seconds = r->idle_seconds,
                        .chat_template = r->chat_template,
                        .log = write_log,
-                       .log_user = &r->common};
+                       .log_user = &r->common,
+                       .adapters = t->adapters,
+                       .n_adapters = r->lm.loras.n};
   cli_bar_begin(&bar, &r->common);
   d.watch = (rlx_watch){.progress = cli_bar_draw, .user = &bar, .limits = cli_limited()->limits};
   rlx_status s = rlx_server_start(&d, &server);
@@ -160,6 +180,7 @@ static int run(request *r) {
     return cli_wrong(r->self, "--tls-certificate and --tls-key come together");
   if (r->key && r->key_file) return cli_wrong(r->self, "--api-key and --api-key-file exclude each other");
   int code = read_texts(r, &t);
+  if (!code) code = read_adapters(r, &t);
   if (!code) code = r->lm.dry_run ? dry_run(r, &t) : serve(r, &t);
   free_texts(r, &t);
   return code;
@@ -197,5 +218,6 @@ int cli_serve(const cli_command *self, int argc, char **argv) {
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code))
     code = run(&r);
   cli_list_deinit(&r.words);
+  cli_list_deinit(&r.lm.loras);
   return code;
 }

@@ -45,6 +45,8 @@ static const cli_command commands[] = {
   {"embed", "embed MODEL [TEXT...]", "texts as vectors of unit length", "rlx embed minilm --json 'a text'", cli_embed},
   {"perplexity", "perplexity MODEL FILE", "how well a model foresees a text", "rlx perplexity model.gguf text.txt",
    cli_perplexity},
+  {"imatrix", "imatrix MODEL TEXT --out FILE [options]", "which inputs of each matrix are large, for rlx convert",
+   "rlx imatrix model.gguf text.txt --out imatrix.gguf", cli_imatrix},
   {"logits", "logits MODEL --tokens LIST --out FILE.npy", "the logits at all positions",
    "rlx logits model.gguf --tokens 1,2,3 --out logits.npy", cli_logits},
 #endif

@@ -5,7 +5,10 @@
  * model size. The values of a chunk are split among threads, each converting its range from the file's type to f32
  * to the new type. Results do not depend on the number of threads.
  *
- * Values that the new type cannot hold are refused: f16 ends at 65504, and block types have no infinity. */
+ * Values that the new type cannot hold are refused: f16 ends at 65504, and block types have no infinity.
+ *
+ * An importance matrix weights the errors of each column. Where they are asked for, the errors of a tensor are summed
+ * task by task, in the order of its elements. */
 #include "io/file_convert.h"
 
 #include <inttypes.h>
@@ -18,19 +21,30 @@
 #include "base/os_file.h"
 #include "base/sized.h"
 #include "base/thread.h"
+#include "io/file_importance.h"
 #include "io/file_write.h"
 #include "ir/op.h"
+#include "quant/quant.h"
 
-enum { CHUNK = 1 << 20, TASK = 1 << 14 }; /* elements; multiples of every block size */
+enum { CHUNK = 1 << 20, TASK = 1 << 14, TASKS = CHUNK / TASK }; /* elements; multiples of every block size */
+
+/* Sums of squares, plain and weighted: of errors and of the values. */
+typedef struct error_sums {
+  double errors, values, weighted_errors, weighted_values;
+} error_sums;
 
 typedef struct convert {
   convert_types types;
   const convert_source *source;
   rlx_file_writer *w;
   rlx_pool *pool;
-  uint64_t done, total;     /* bytes read */
-  unsigned char *from, *to; /* a chunk in both types */
-  float *values;            /* and as f32 */
+  uint64_t done, total;       /* bytes read */
+  unsigned char *from, *to;   /* a chunk in both types */
+  float *values;              /* and as f32 */
+  float *decoded;             /* and as it will be read; NULL: no errors are asked for */
+  float *weights;             /* of the columns of the tensor that is written, [experts, columns]; NULL: 1 for each */
+  size_t columns, per_expert; /* if there are weights: elements of a row, and of an expert (or of the whole tensor) */
+  error_sums errors;          /* of that tensor so far */
 } convert;
 
 /* ---- Values -------------------------------------------------------------------------------------------------- */
@@ -40,8 +54,9 @@ typedef enum trouble { NONE, NOT_FINITE, TOO_LARGE } trouble;
 typedef struct piece {
   const convert *c;
   rlx_dtype from, to;
-  size_t n;
+  size_t n, begin; /* elements; the index of the first one in the tensor */
   _Atomic int trouble;
+  error_sums errors[TASKS];
 } piece;
 
 static size_t bytes_of(rlx_dtype t, size_t n) {
@@ -61,13 +76,30 @@ static void decode(rlx_dtype type, const unsigned char *from, float *to, size_t 
     }
 }
 
-static trouble encode(rlx_dtype type, const float *from, unsigned char *to, size_t n) {
-  uint16_t h;
-  if (rlx_dtype_is_block(type)) {
-    for (size_t i = 0; i < n; i++)
-      if (!isfinite(from[i])) return NOT_FINITE;
-    return rlx_quant_encode(type, from, to, n) ? NOT_FINITE : NONE;
+/* The weights of the elements from index `at` of the tensor on, and how many are consecutive: to the row's end. */
+static const float *weights_from(const convert *c, size_t at, size_t *n) {
+  size_t column = at % c->columns;
+  *n = c->columns - column;
+  return c->weights + at / c->per_expert * c->columns + column;
+}
+
+/* Rows are whole blocks. */
+static trouble encode_blocks(const piece *p, size_t at, const float *from, unsigned char *to, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!isfinite(from[i])) return NOT_FINITE;
+  if (!p->c->weights) return rlx_quant_encode(p->to, from, to, n) ? NOT_FINITE : NONE;
+  for (size_t i = 0, run; i < n; i += run) {
+    const float *weight = weights_from(p->c, p->begin + at + i, &run);
+    if (run > n - i) run = n - i;
+    if (rlx_quant_encode_weighted(p->to, from + i, weight, to + bytes_of(p->to, i), run)) return NOT_FINITE;
   }
+  return NONE;
+}
+
+static trouble encode(const piece *p, size_t at, const float *from, unsigned char *to, size_t n) {
+  const rlx_dtype type = p->to;
+  uint16_t h;
+  if (rlx_dtype_is_block(type)) return encode_blocks(p, at, from, to, n);
   if (type == RLX_F32) memcpy(to, from, 4 * n);
   for (size_t i = 0; type != RLX_F32 && i < n; i++) {
     h = type == RLX_F16 ? rlx_f32_to_f16(from[i]) : rlx_f32_to_bf16(from[i]);
@@ -77,14 +109,32 @@ static trouble encode(rlx_dtype type, const float *from, unsigned char *to, size
   return NONE;
 }
 
+static error_sums compare(const piece *p, size_t at, const float *values, const float *decoded, size_t n) {
+  error_sums s = {0};
+  const float *weight = NULL;
+  for (size_t i = 0, run = 0; i < n; i++, run--) {
+    if (!run && p->c->weights) weight = weights_from(p->c, p->begin + at + i, &run);
+    double error = (double)decoded[i] - (double)values[i], w = weight ? (double)*weight++ : 1;
+    s.errors += error * error;
+    s.values += (double)values[i] * (double)values[i];
+    s.weighted_errors += w * error * error;
+    s.weighted_values += w * (double)values[i] * (double)values[i];
+  }
+  return s;
+}
+
 static void run_task(void *user, size_t task, unsigned thread) {
   (void)thread;
   piece *p = user;
   size_t at = task * TASK, n = p->n - at < TASK ? p->n - at : TASK;
   float *values = p->c->values + at;
   decode(p->from, p->c->from + bytes_of(p->from, at), values, n);
-  trouble t = encode(p->to, values, p->c->to + bytes_of(p->to, at), n);
+  unsigned char *to = p->c->to + bytes_of(p->to, at);
+  trouble t = encode(p, at, values, to, n);
   if (t) atomic_store(&p->trouble, (int)t);
+  if (t || !p->c->decoded) return;
+  decode(p->to, to, p->c->decoded + at, n);
+  p->errors[task] = compare(p, at, values, p->c->decoded + at, n);
 }
 
 static rlx_status fail_value(const rlx_file_tensor *t, rlx_dtype to, trouble what) {
@@ -111,20 +161,57 @@ static rlx_status copy_tensor(convert *c, size_t i) {
   return RLX_OK;
 }
 
-static rlx_status recode_tensor(convert *c, size_t i, rlx_dtype to) {
+static rlx_status find_weights(convert *c, const rlx_file_tensor *t, size_t total) {
+  size_t experts = 1;
+  if (!c->types.options->importance) return RLX_OK;
+  RLX_TRY(importance_weights(c->types.options->importance, t, &experts, &c->weights));
+  c->columns = (size_t)t->shape.v[t->shape.n ? t->shape.n - 1 : 0];
+  c->per_expert = total / experts;
+  return RLX_OK;
+}
+
+static void report_error(const convert *c, const rlx_file_tensor *t, rlx_dtype to) {
+  const rlx_convert_options *o = c->types.options;
+  const error_sums *e = &c->errors;
+  rlx_convert_error r = {RLX_CONVERT_ERROR_INIT, .tensor = t->name, .from = t->dtype, .to = to};
+  r.error = e->values > 0 ? sqrt(e->errors / e->values) : 0;
+  r.is_weighted = c->weights != NULL;
+  r.weighted_error = e->weighted_values > 0 ? sqrt(e->weighted_errors / e->weighted_values) : 0;
+  if (o->measured) o->measured(o->user, &r);
+}
+
+static rlx_status recode_all(convert *c, size_t i, rlx_dtype to) {
   const rlx_file_tensor *t = &c->source->tensors[i];
   const rlx_dtype_info *info = rlx_dtype_describe(t->dtype);
   size_t total = t->bytes / info->block_bytes * info->block_elements;
   for (size_t at = 0, n; at < total; at += n) {
     n = total - at < CHUNK ? total - at : CHUNK;
-    piece p = {.c = c, .from = t->dtype, .to = to, .n = n};
+    piece p = {.c = c, .from = t->dtype, .to = to, .n = n, .begin = at};
     RLX_TRY(c->source->read(c->source->user, i, bytes_of(t->dtype, at), c->from, bytes_of(t->dtype, n)));
     rlx_pool_run(c->pool, (n + TASK - 1) / TASK, run_task, &p);
     if (atomic_load(&p.trouble)) return fail_value(t, to, (trouble)atomic_load(&p.trouble));
+    for (size_t k = 0; k < TASKS; k++) {
+      c->errors.errors += p.errors[k].errors;
+      c->errors.values += p.errors[k].values;
+      c->errors.weighted_errors += p.errors[k].weighted_errors;
+      c->errors.weighted_values += p.errors[k].weighted_values;
+    }
     RLX_TRY(rlx_file_writer_bytes(c->w, c->to, bytes_of(to, n)));
     RLX_TRY(advance(c, bytes_of(t->dtype, n)));
   }
   return RLX_OK;
+}
+
+static rlx_status recode_tensor(convert *c, size_t i, rlx_dtype to) {
+  const rlx_file_tensor *t = &c->source->tensors[i];
+  const rlx_dtype_info *info = rlx_dtype_describe(t->dtype);
+  c->errors = (error_sums){0};
+  rlx_status s = find_weights(c, t, t->bytes / info->block_bytes * info->block_elements);
+  if (!s) s = recode_all(c, i, to);
+  if (!s) report_error(c, t, to);
+  rlx_mem_free(c->weights);
+  c->weights = NULL;
+  return s;
 }
 
 static rlx_status write_tensor(convert *c, size_t i) {
@@ -156,10 +243,24 @@ static rlx_status make_room(convert *c) {
   c->from = rlx_mem_calloc(max, 8);
   c->to = rlx_mem_calloc(max, 4);
   c->values = rlx_mem_calloc(max, sizeof *c->values);
-  return c->from && c->to && c->values ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory to convert");
+  bool has_errors = c->types.options->measured != NULL;
+  if (has_errors) c->decoded = rlx_mem_calloc(max, sizeof *c->decoded);
+  return c->from && c->to && c->values && (c->decoded || !has_errors) ? RLX_OK
+                                                                      : RLX_FAIL(RLX_NO_MEMORY, "no memory to convert");
+}
+
+/* An importance matrix of another model is refused: nothing of it would be used. */
+static rlx_status check_importance(const convert *c) {
+  const rlx_importance *im = c->types.options->importance;
+  for (size_t i = 0; im && i < c->source->n; i++)
+    if (importance_find(im, c->source->tensors[i].name)) return RLX_OK;
+  return im ? RLX_FAIL(RLX_INVALID, "no tensor of the importance matrix is in the model; its first is '%s'",
+                       im->entries.n ? im->entries.v[0].name : "")
+            : RLX_OK;
 }
 
 static rlx_status run(convert *c, const char *path) {
+  RLX_TRY(check_importance(c));
   RLX_TRY(make_room(c));
   RLX_TRY(rlx_pool_create(c->types.options->n_threads, &c->pool));
   RLX_TRY(rlx_file_writer_create(path, &c->w));
@@ -188,13 +289,15 @@ rlx_status convert_source_write(const convert_source *source, const char *path, 
   convert c = {.source = source};
   RLX_TRY(file_format_of(path, &format));
   RLX_TRY(refuse_own(source->file, path));
-  RLX_TRY(convert_types_init(&c.types, source, o, format == &file_format_gguf));
-  rlx_status s = run(&c, path);
+  rlx_status s = convert_types_init(&c.types, source, o, format == &file_format_gguf);
+  if (!s) s = run(&c, path);
+  convert_types_deinit(&c.types);
   rlx_file_writer_destroy(c.w);
   rlx_pool_destroy(c.pool);
   rlx_mem_free(c.from);
   rlx_mem_free(c.to);
   rlx_mem_free(c.values);
+  rlx_mem_free(c.decoded);
   return s ? rlx_fail_frame(s, "converting to '%s'", path) : RLX_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Conversion internals: the type of each tensor (file_convert_types.c), metadata (file_convert_meta.c), and the
+/* Conversion internals: types of tensors (file_convert_types.c, file_mix.c), metadata (file_convert_meta.c), and the
  * conversion itself (file_convert.c). */
 #ifndef RLX_IO_FILE_CONVERT_H
 #define RLX_IO_FILE_CONVERT_H
@@ -20,15 +20,37 @@ typedef struct convert_source {
 /* rlx_file_convert for any source. */
 rlx_status convert_source_write(const convert_source *source, const char *path, const rlx_convert_options *options);
 
+/* What the rules of a mix look at besides a matrix. */
+typedef struct mix_facts {
+  int64_t layers, experts;
+  bool is_grouped;  /* four or more heads share one of keys and values */
+  bool is_measured; /* there is an importance matrix */
+  bool has_head;    /* else the token embedding makes the logits */
+} mix_facts;
+
+/* PATTERN=TYPE */
+typedef struct convert_override {
+  char *pattern;
+  rlx_dtype type;
+} convert_override;
+
 typedef struct convert_types {
   const rlx_convert_options *options;
   bool to_gguf;
-  bool has_type, has_head;
+  bool has_type;
   rlx_dtype type; /* if has_type */
+  int mix;        /* -1: none */
+  mix_facts facts;
+  RLX_ARRAY(convert_override) overrides;
 } convert_types;
 
+/* Call deinit even after a failure. */
 rlx_status convert_types_init(convert_types *c, const convert_source *source, const rlx_convert_options *o,
                               bool to_gguf);
+void convert_types_deinit(convert_types *c);
+/* Whether a tensor's name is that of the output weight, or of the token embedding. */
+bool convert_is_head(const char *name);
+bool convert_is_embedding(const char *name);
 /* The type that a tensor is written with; *wanted is the type it would have if its rows were whole blocks. */
 rlx_status convert_type_of(const convert_types *c, const rlx_file_tensor *t, rlx_dtype *wanted, rlx_dtype *out);
 /* Copies all metadata to a writer (file_convert_meta.c), except keys that do not hold for the new file. */
@@ -36,7 +58,7 @@ rlx_status convert_metas(const rlx_file *f, bool to_gguf, bool has_type, rlx_fil
 /* Writes the GGUF keys about tensor types. */
 rlx_status convert_type_metas(const convert_types *c, rlx_file_writer *w);
 
-/* llama.cpp's general.file_type for files of this type; -1: none. */
-int convert_file_type(rlx_dtype type);
+/* llama.cpp's general.file_type for files of these types; -1: none. */
+int convert_file_type(const convert_types *c);
 
 #endif

@@ -59,7 +59,7 @@ rlx_status convert_metas(const rlx_file *f, bool to_gguf, bool has_type, rlx_fil
 
 rlx_status convert_type_metas(const convert_types *c, rlx_file_writer *w) {
   if (!c->to_gguf || !c->has_type) return RLX_OK;
-  int number = convert_file_type(c->type);
+  int number = convert_file_type(c);
   rlx_meta m = {.key = "general.file_type", .type = "u32", .kind = RLX_META_INT, .integer = number};
   if (number >= 0) RLX_TRY(rlx_file_writer_meta(w, &m));
   m = (rlx_meta){.key = "general.quantization_version", .type = "u32", .kind = RLX_META_INT, .integer = 2};

@@ -37,6 +37,8 @@ static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
   for (size_t i = 0; i < b->n; i++) {
     uint32_t sequence = (uint32_t)i;
     lm_sequence *q = &lm->sequences[i];
+    const lm_scales scales = lm->scales;
+    lm_scales_apply(lm, sequence, &scales);
     RLX_TRY_AT(lm_push(lm, sequence, prompts[i].ids, prompts[i].n), "sequence %u", (unsigned)sequence);
     if (!q->ids.n) return RLX_FAIL(RLX_INVALID, "sequence %u has no tokens to continue", (unsigned)sequence);
     lm_rewind(lm, sequence, (uint32_t)q->ids.n - 1);

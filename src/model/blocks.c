@@ -6,6 +6,7 @@
 
 #include "ir/act.h"
 #include "ir/dtype.h"
+#include "model/adapter.h"
 #include "model/family.h"
 #include "model/graph.h"
 #include "model/names.h"
@@ -38,8 +39,74 @@ static rlx_node required_weight(lm_build *b, const char *name, uint32_t layer) {
   return w;
 }
 
+/* ---- Measuring inputs ---- */
+
+static void add_named_output(lm_build *b, const char *what, const char *name, uint32_t layer, rlx_node value) {
+  char weight[96], text[128];
+  if (!lm_write_name(weight, sizeof weight, name, layer, 0)) return;
+  snprintf(text, sizeof text, "%s %s.weight", what, weight);
+  rlx_graph_add_output(b->g, text, value);
+}
+
+/* Sums of squares of the columns of x, which is multiplied by this weight. */
+static void measure(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
+  if (!b->d->measures) return;
+  const rlx_dims shape = rlx_node_shape(b->g, x);
+  rlx_dims rows = {.n = 2, .v = {1, 1}};
+  for (int i = 0; i < shape.n; i++) rows.v[i + 1 == shape.n] *= shape.v[i];
+  x = rlx_op_reshape(b->g, x, rows);
+  add_named_output(b, "sums", name, layer, rlx_op_reduce_sum(b->g, rlx_op_mul(b->g, x, x), RLX_DIMS(0), true));
+}
+
+/* The same for each expert; `which` [rows of x] are the experts. */
+static void measure_experts(lm_build *b, const char *name, uint32_t layer, rlx_node x, rlx_node which) {
+  rlx_graph *g = b->g;
+  if (!b->d->measures) return;
+  rlx_node numbers = rlx_op_reshape(g, rlx_op_range(g, 0, 1, b->c->experts, RLX_I32), RLX_DIMS(b->c->experts, 1));
+  rlx_node rows = rlx_op_reshape(g, which, RLX_DIMS(1, rlx_node_shape(g, which).v[0]));
+  rlx_node is_of = rlx_op_cast(g, rlx_op_eq(g, numbers, rows), RLX_F32); /* [experts, rows] */
+  add_named_output(b, "sums", name, layer, rlx_op_matmul(g, is_of, rlx_op_mul(g, x, x)));
+  add_named_output(b, "counts", name, layer, rlx_op_reduce_sum(g, is_of, RLX_DIMS(1), false));
+}
+
+/* ---- Adapters ---- */
+
+/* How much adapter k counts in each row of x. */
+static rlx_node adapter_scale(lm_build *b, uint32_t k, rlx_node x) {
+  rlx_graph *g = b->g;
+  const rlx_dims shape = rlx_node_shape(g, x);
+  rlx_node s = rlx_op_narrow(g, b->scales, 2, k, 1);
+  if (shape.n != 2) return s;
+  if (!b->d->page && !b->d->slots) s = rlx_op_expand(g, s, RLX_DIMS(b->sequences, b->tokens, 1));
+  return rlx_op_reshape(g, s, RLX_DIMS(shape.v[0], 1));
+}
+
+static rlx_node adapter_param(lm_build *b, const char *name, int64_t rows, int64_t columns) {
+  rlx_node known = rlx_graph_find(b->g, name);
+  return known ? known : rlx_op_param(b->g, name, RLX_F32, RLX_DIMS(rows, columns));
+}
+
+/* y plus what each adapter adds to it: (x A^T) B^T, scaled between the two products, where rows are short. */
+static rlx_node adapt(lm_build *b, const char *name, uint32_t layer, rlx_node x, rlx_node y) {
+  char part[96], text[96];
+  int n = snprintf(part, sizeof part, "%s.weight", name);
+  if (!b->scales || n < 0 || (size_t)n >= sizeof part || !lm_write_name(text, sizeof text, part, layer, 0)) return y;
+  size_t at = lm_find_weight(b->m, text);
+  for (uint32_t k = 0; at != SIZE_MAX && k < b->d->adapters; k++) {
+    const lm_lora *l = lm_adapter_at(&b->m->adapters[k], at);
+    if (!l) continue;
+    const rlx_dims shape = lm_model_weight(b->m, at)->shape;
+    rlx_node low = rlx_op_matmul_t(b->g, x, adapter_param(b, l->a, l->rank, shape.v[1]));
+    low = rlx_op_mul(b->g, low, adapter_scale(b, k, x));
+    y = rlx_op_add(b->g, y, rlx_op_matmul_t(b->g, low, adapter_param(b, l->b, shape.v[0], l->rank)));
+  }
+  return y;
+}
+
 rlx_node lm_linear(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
+  measure(b, name, layer, x);
   rlx_node y = rlx_op_matmul_t(b->g, x, required_weight(b, name, layer)), bias = part_of(b, name, ".bias", layer);
+  y = adapt(b, name, layer, x, y);
   return bias ? rlx_op_add(b->g, y, bias) : y;
 }
 
@@ -226,6 +293,7 @@ rlx_node lm_gated(lm_build *b, uint32_t layer, rlx_node x) {
 static rlx_node by_expert(lm_build *b, const char *name, uint32_t layer, rlx_node x, rlx_node which) {
   rlx_node w = required_weight(b, name, layer);
   bool is_block = rlx_dtype_is_block(rlx_node_dtype(b->g, w));
+  measure_experts(b, name, layer, x, which);
   return is_block ? rlx_op_dequant_grouped_matmul(b->g, x, w, which, true)
                   : rlx_op_grouped_matmul(b->g, x, w, which, true);
 }

@@ -72,6 +72,25 @@ rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size
   return release(lm, s);
 }
 
+rlx_status rlx_lm_adapter_load(rlx_lm *lm, const char *path, uint32_t *number) {
+  if (number) *number = 0;
+  RLX_TRY(acquire(lm, "rlx_lm_adapter_load"));
+  rlx_status s = lm_adapter_load(lm, path, number);
+  return release(lm, s);
+}
+
+rlx_status rlx_lm_adapters_use(rlx_lm *lm, const rlx_lm_adapter *adapters, size_t n) {
+  RLX_TRY(acquire(lm, "rlx_lm_adapters_use"));
+  rlx_status s = lm_adapters_use(lm, adapters, n);
+  return release(lm, s);
+}
+
+rlx_status rlx_lm_measure(rlx_lm *lm, const int32_t *ids, size_t n, rlx_importance *into) {
+  RLX_TRY(acquire(lm, "rlx_lm_measure"));
+  rlx_status s = lm_measure(lm, ids, n, into);
+  return release(lm, s);
+}
+
 /* ---- Generation: options and statistics may come from an older or a newer header ---- */
 
 typedef struct generation {

@@ -24,7 +24,7 @@ static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
   return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
          a->result == b->result && a->is_drawn == b->is_drawn && a->max_k == b->max_k &&
          a->is_penalised == b->is_penalised && a->slots == b->slots && a->page == b->page && a->singles == b->singles &&
-         a->groups == b->groups;
+         a->groups == b->groups && a->measures == b->measures && a->adapters == b->adapters;
 }
 
 static void program_destroy(lm_program *p) {
@@ -39,6 +39,7 @@ static void program_destroy(lm_program *p) {
   rlx_mem_free(p->answers);
   rlx_mem_free(p->pages);
   rlx_mem_free(p->picks);
+  rlx_mem_free(p->scales);
   rlx_mem_free(p);
 }
 
@@ -77,7 +78,9 @@ static rlx_status make_buffers(lm_program *p) {
   p->position = rlx_mem_calloc(n_seq, sizeof *p->position);
   bool has_length = p->desc.tokens > 1 || p->desc.page;
   if (has_length) p->length = rlx_mem_calloc(n_seq, sizeof *p->length);
-  if (!p->tokens || !p->position || (has_length && !p->length))
+  size_t n_scales = (is_flat ? p->desc.tokens : n_seq) * p->desc.adapters;
+  if (n_scales) p->scales = rlx_mem_calloc(n_scales, sizeof *p->scales);
+  if (!p->tokens || !p->position || (has_length && !p->length) || (n_scales && !p->scales))
     return RLX_FAIL(RLX_NO_MEMORY, "the inputs of a program for %zu tokens", n);
   const rlx_graph *g = rlx_executable_graph(p->executable);
   const char *name;
@@ -144,6 +147,7 @@ rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **ou
   lm_graph_desc full = *want;
   full.context = lm->context;
   full.cache = lm->cache;
+  full.adapters = lm_scales_any(&lm->scales) ? (uint32_t)lm->adapters.n : 0;
   if ((*out = find_program(lm, &full))) return RLX_OK;
   lm_program *p;
   rlx_status s = program_create(lm, &full, &p);
@@ -190,6 +194,15 @@ static rlx_status write_step(lm_program *p) {
   return p->desc.result == LM_LAST ? write_ints(p, "picks", p->picks, RLX_DIMS(runs)) : RLX_OK;
 }
 
+/* All rows have the scales that run now, but those of a step, which has written its own. */
+static rlx_status write_scales(rlx_lm *lm, lm_program *p) {
+  const lm_graph_desc *d = &p->desc;
+  int64_t n = d->adapters, rows = d->page || d->slots ? d->tokens : d->sequences;
+  for (int64_t i = 0; i < rows * n && !d->page; i++) p->scales[i] = lm->scales.v[i % n];
+  rlx_tensor t = {RLX_F32, RLX_DIMS(rows, n), {p->scales}, (size_t)(rows * n) * sizeof *p->scales};
+  return rlx_executable_write(p->executable, "adapters", &t);
+}
+
 rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
   int64_t n_seq = (int64_t)runs_of(&p->desc);
   rlx_executable *e = p->executable;
@@ -197,6 +210,7 @@ rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
   RLX_TRY(write_ints(p, "tokens", p->tokens, RLX_DIMS(is_flat ? 1 : n_seq, p->desc.tokens)));
   if (is_flat) RLX_TRY(p->desc.page ? write_step(p) : write_packed(p));
   if (!lm_model_facts(lm->model)->is_encoder) RLX_TRY(write_ints(p, "position", p->position, RLX_DIMS(n_seq)));
+  if (p->desc.adapters) RLX_TRY(write_scales(lm, p));
   if (p->length) RLX_TRY(write_ints(p, "length", p->length, RLX_DIMS(n_seq)));
   if (p->desc.is_penalised) {
     RLX_TRY(rlx_executable_write(e, "penalty", &(rlx_tensor){RLX_F32, {.n = 0}, {&p->penalty}, sizeof p->penalty}));
@@ -337,6 +351,7 @@ static void lm_free(void *object) {
   rlx_array_deinit(&lm->programs);
   rlx_scratch_release(lm->scratch);
   lm_requests_destroy(lm->requests);
+  lm_adapters_deinit(lm);
   for (uint32_t i = 0; lm->sequences && i < lm->n_sequences; i++) rlx_array_deinit(&lm->sequences[i].ids);
   rlx_mem_free(lm->sequences);
   rlx_states_destroy(lm->batch);

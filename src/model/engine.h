@@ -16,6 +16,7 @@
 #include "base/budget.h"
 #include "base/lock.h"
 #include "ir/sampling.h"
+#include "model/adapter.h"
 #include "model/model.h"
 #include "runtime/executable.h"
 
@@ -36,12 +37,14 @@ typedef struct lm_program {
   float
     sampling[RLX_SAMPLING_COUNT]; /* temperature, top_k, top_p, min_p: inputs, so that no setting needs a compilation */
   float penalty, penalty_window;  /* inputs if desc.is_penalised */
+  float *scales;                  /* of adapters; an input if desc.adapters: [rows, adapters] */
   uint32_t logits;                /* index of the output "logits" */
 } lm_program;
 
 typedef struct lm_sequence {
   RLX_ARRAY(int32_t) ids; /* all its tokens */
   uint32_t done;          /* tokens that the states hold */
+  lm_scales scales;       /* of adapters, that those tokens were computed with */
   size_t dropped;         /* messages of its conversation that the last reply left out: reply.c */
 } lm_sequence;
 
@@ -66,6 +69,8 @@ struct rlx_lm {
   rlx_scratch *scratch;         /* shared by all programs: one runs at a time, and inputs are written before each run */
   struct lm_requests *requests; /* NULL: there were none yet; requests.h */
   RLX_ARRAY(lm_program *) programs; /* guarded by the lock of the session cache; the first is never evicted */
+  RLX_ARRAY(lm_adapter) adapters;
+  lm_scales scales, usual; /* of the programs that run now; of calls whose options have none */
   double load_seconds;
 };
 
@@ -83,12 +88,22 @@ rlx_status lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
 rlx_status lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
                              bool (*fn)(void *user, uint32_t sequence, int32_t id), void *user, rlx_lm_stats *stats);
 rlx_status lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut);
+rlx_status lm_measure(rlx_lm *lm, const int32_t *ids, size_t n, rlx_importance *into);
 rlx_status lm_save(rlx_lm *lm, uint32_t sequence, const char *path);
 rlx_status lm_restore(rlx_lm *lm, uint32_t sequence, const char *path);
 
 /* Finds or compiles the program for a description. With one sequence it uses `states`, with several `batch`. */
 rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **out);
 void lm_programs_release(rlx_lm *lm); /* the call ends: all programs but the first may be evicted */
+/* adapter.c: loads an adapter; sets those of calls that name none. */
+rlx_status lm_adapter_load(rlx_lm *lm, const char *path, uint32_t *number);
+rlx_status lm_adapters_use(rlx_lm *lm, const rlx_lm_adapter *adapters, size_t n);
+/* The scales that options ask for. */
+rlx_status lm_scales_of(const rlx_lm *lm, const rlx_lm_adapter *adapters, size_t n, lm_scales *out);
+bool lm_scales_any(const lm_scales *s); /* one is not 0 */
+/* What runs next on a sequence has these scales: what was computed with others is computed again. */
+void lm_scales_apply(rlx_lm *lm, uint32_t sequence, const lm_scales *s);
+void lm_adapters_deinit(rlx_lm *lm);
 /* Writes tokens, position, length, draw and sampling to the inputs of the program. */
 rlx_status lm_program_write(rlx_lm *lm, lm_program *p);
 

@@ -59,8 +59,12 @@ rlx_status lm_check_settings(const rlx_lm *lm, const rlx_lm_options *o) {
 }
 
 rlx_status lm_check_options(rlx_lm *lm, const rlx_lm_options *o) {
+  lm_scales scales;
   RLX_TRY(lm_check_sequence(lm, "rlx_lm_generate", o->sequence));
-  return lm_check_settings(lm, o);
+  RLX_TRY(lm_check_settings(lm, o));
+  RLX_TRY(lm_scales_of(lm, o->adapters, o->n_adapters, &scales));
+  lm_scales_apply(lm, o->sequence, &scales);
+  return RLX_OK;
 }
 
 /* Drops the older half of the tokens; the rest is recomputed at its new positions. A leading BOS token stays first:

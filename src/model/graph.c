@@ -30,7 +30,12 @@ static void make_inputs(lm_build *b) {
   rlx_graph *g = b->g;
   rlx_dims each = RLX_DIMS(b->d->page ? (int64_t)b->d->singles + b->d->groups : (int64_t)b->d->sequences);
   b->ids = rlx_op_input(g, "tokens", RLX_I32, RLX_DIMS(b->sequences, b->tokens));
-  bool is_encoder = b->c->family->is_encoder;
+  bool is_encoder = b->c->family->is_encoder, is_flat = b->d->page || b->d->slots;
+  if (b->d->adapters) {
+    int64_t n = b->d->adapters, n_rows = is_flat ? b->tokens : b->sequences;
+    b->scales = rlx_op_input(g, "adapters", RLX_F32, RLX_DIMS(n_rows, n));
+    b->scales = rlx_op_reshape(g, b->scales, is_flat ? RLX_DIMS(1, n_rows, n) : RLX_DIMS(n_rows, 1, n));
+  }
   if (b->tokens > 1 || b->d->page) b->length = rlx_op_input(g, "length", RLX_I32, each);
   if (is_encoder) {
     b->seen = b->length;
@@ -53,17 +58,18 @@ static void make_inputs(lm_build *b) {
 }
 
 /* The rows of a step graph that get a result: [1, T, width] to [1, S, width]. */
-static rlx_node picked_rows(lm_build *b, rlx_node x) {
+static rlx_node picked_rows(lm_build *b, rlx_node x, int64_t width) {
   int64_t runs = (int64_t)b->d->singles + b->d->groups;
-  rlx_node rows = rlx_op_reshape(b->g, x, RLX_DIMS(b->tokens, b->c->width));
-  return rlx_op_reshape(b->g, rlx_op_gather(b->g, rows, b->picks, 0), RLX_DIMS(1, runs, b->c->width));
+  rlx_node rows = rlx_op_reshape(b->g, x, RLX_DIMS(b->tokens, width));
+  return rlx_op_reshape(b->g, rlx_op_gather(b->g, rows, b->picks, 0), RLX_DIMS(1, runs, width));
 }
 
 /* The last valid row of each sequence: [B, T, width] to [B, 1, width]. */
 static rlx_node last_rows(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
   if (b->d->page) {
-    if (!b->is_picked) x = picked_rows(b, x);
+    if (!b->is_picked) x = picked_rows(b, x, b->c->width);
+    if (!b->is_picked && b->scales) b->scales = picked_rows(b, b->scales, b->d->adapters);
     b->tokens = (int64_t)b->d->singles + b->d->groups;
     b->is_picked = true;
     return x;
@@ -178,6 +184,11 @@ static rlx_status check_step(const lm_model *m, const lm_graph_desc *d) {
   return RLX_OK;
 }
 
+static rlx_status check_measuring(const lm_model *m, const lm_graph_desc *d) {
+  if (d->sequences == 1 && d->result == LM_LOGITS && !d->page && !d->slots) return RLX_OK;
+  return RLX_FAIL(RLX_UNSUPPORTED, "family %s: inputs are measured with one sequence and all logits", m->facts.family);
+}
+
 static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
   if (d->sequences < 1 || d->tokens < 1 || d->sequences > INT32_MAX / d->tokens)
     return RLX_FAIL(RLX_INVALID, "a graph of %u sequences by %u tokens", (unsigned)d->sequences, (unsigned)d->tokens);
@@ -185,6 +196,7 @@ static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
     return RLX_FAIL(RLX_UNSUPPORTED, "family %s %s", m->facts.family,
                     m->facts.is_encoder ? "embeds texts; it cannot generate" : "generates text; it cannot embed");
   bool any_rows = d->slots || d->page;
+  if (d->measures) RLX_TRY(check_measuring(m, d));
   if (any_rows) RLX_TRY(d->page ? check_step(m, d) : check_packed(m, d));
   if (!m->facts.is_encoder && !any_rows && (d->context < d->tokens || d->context > INT32_MAX))
     return RLX_FAIL(RLX_INVALID, "a context of %u has no room for %u tokens", (unsigned)d->context,

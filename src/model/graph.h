@@ -24,6 +24,7 @@ typedef struct lm_build {
   rlx_node pages, picks;             /* of a step graph */
   bool is_picked;                    /* of a step graph: the rows of `picks` alone are left */
   rlx_node factors;                  /* rope factors, or none */
+  rlx_node scales;                   /* of adapters: f32 [B, 1, n], in packed and step graphs [1, T, n]; or none */
   rlx_node last_seen;                /* state of the repetition penalty, or none: penalty.c */
   rlx_status status; /* errors outside the graph builder: a family uses a weight that the model does not have */
 } lm_build;

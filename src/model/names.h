@@ -23,8 +23,9 @@ struct lm_model {
   lm_facts facts;
   rlx_bump texts; /* names and lists of sources */
   RLX_ARRAY(lm_source) weights;
-  bool is_apart;     /* weights are not joined */
-  uint32_t *by_name; /* indices into weights, sorted by name */
+  bool is_apart;                     /* weights are not joined */
+  uint32_t *by_name;                 /* indices into weights, sorted by name */
+  const struct lm_adapter *adapters; /* the engine's (adapter.h); NULL: none */
 };
 
 /* Finds every tensor of the family's table and checks its shape and type. */
@@ -37,6 +38,9 @@ rlx_status lm_read_source(const lm_model *m, const lm_source *s, void *data);
 /* Whether it has the file's bytes in the file's order; then bytes [from, from + bytes) of it. */
 bool lm_source_has_parts(const lm_model *m, const lm_source *s);
 rlx_status lm_read_source_part(const lm_model *m, const lm_source *s, size_t from, void *data, size_t bytes);
+
+/* Index in Hugging Face's order of row i in GGUF's, of weights with the recipe LM_PAIR_ROWS. */
+size_t lm_paired_row(size_t head, size_t i);
 
 /* Expands % to the layer and # to the expert; false if `out` is too small. */
 bool lm_write_name(char *out, size_t cap, const char *pattern, uint32_t layer, uint32_t expert);

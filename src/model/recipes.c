@@ -31,7 +31,7 @@ static float float_at(rlx_dtype dtype, const void *data, size_t i) {
 
 /* Index in Hugging Face's order of row i in GGUF's: within a head, row 2 i is row i and row 2 i + 1 is row i + head
  * / 2. */
-static size_t paired_row(size_t head, size_t i) {
+size_t lm_paired_row(size_t head, size_t i) {
   size_t in = i % head;
   return i - in + in / 2 + (in % 2) * (head / 2);
 }
@@ -41,7 +41,7 @@ static rlx_status read_floats(const lm_model *m, const lm_source *s, lm_recipe r
   void *raw;
   RLX_TRY(load(m, t, &raw));
   for (size_t i = 0, n = s->weight.bytes / sizeof *out; i < n; i++) {
-    float x = float_at(t->dtype, raw, recipe == LM_PAIR_ROWS ? paired_row((size_t)m->config.head, i) : i);
+    float x = float_at(t->dtype, raw, recipe == LM_PAIR_ROWS ? lm_paired_row((size_t)m->config.head, i) : i);
     out[i] = recipe == LM_PLUS_ONE ? 1 + x : recipe == LM_NEG_EXP ? -expf(x) : x;
   }
   rlx_mem_free(raw);
@@ -71,7 +71,8 @@ static rlx_status read_paired(const lm_model *m, const lm_source *s, unsigned ch
   rlx_status status = RLX_OK;
   for (size_t h = 0; h < n_heads && !status; h++) {
     status = rlx_file_read_tensor(m->file, t, h * one, rows, one);
-    for (size_t i = 0; i < head && !status; i++) memcpy(out + h * one + i * row, rows + paired_row(head, i) * row, row);
+    for (size_t i = 0; i < head && !status; i++)
+      memcpy(out + h * one + i * row, rows + lm_paired_row(head, i) * row, row);
   }
   rlx_mem_free(rows);
   return status;

@@ -102,6 +102,9 @@ static rlx_status fill(rlx_lm *lm, lm_request *r, const rlx_lm_request *from, co
   r->options.biases = NULL;
   r->options.banned = r->options.dry_breakers = NULL;
   r->options.grammar = NULL; /* the sampler holds it */
+  RLX_TRY(lm_scales_of(lm, o->adapters, o->n_adapters, &r->scales));
+  r->options.adapters = NULL;
+  r->options.n_adapters = 0;
   return lm->tokenizer ? lm_writer_init(&r->writer, lm->tokenizer, &r->options, collect_text, r) : RLX_OK;
 }
 

@@ -19,6 +19,7 @@ typedef struct lm_request {
   bool wants_logprobs;
   RLX_ARRAY(int32_t) ids; /* the prompt and what was drawn */
   uint32_t n_prompt;
+  lm_scales scales;          /* of adapters */
   uint32_t done;             /* tokens that its pages hold */
   RLX_ARRAY(uint32_t) pages; /* one for each `page` tokens; counted */
   lm_sampler *sampler;       /* NULL: the likeliest token, which the program computes */

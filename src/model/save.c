@@ -76,6 +76,9 @@ static rlx_status write_all(rlx_lm *lm, const lm_sequence *q, saved_states *stat
 rlx_status lm_save(rlx_lm *lm, uint32_t sequence, const char *path) {
   RLX_TRY(lm_check_sequence(lm, "rlx_lm_save", sequence));
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_lm_save: the path is NULL");
+  if (lm_scales_any(&lm->sequences[sequence].scales))
+    return RLX_FAIL(RLX_UNSUPPORTED, "rlx_lm_save: the sequence was computed with adapters, which the file has not");
+  lm->scales = lm->sequences[sequence].scales;
   RLX_TRY(lm_hold(lm, sequence));
   saved_states states = {0};
   rlx_file_writer *w;
@@ -166,6 +169,7 @@ static rlx_status restore(rlx_lm *lm, uint32_t sequence, const rlx_file *f, save
 rlx_status lm_restore(rlx_lm *lm, uint32_t sequence, const char *path) {
   RLX_TRY(lm_check_sequence(lm, "rlx_lm_restore", sequence));
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_lm_restore: the path is NULL");
+  lm->scales = (lm_scales){0};
   rlx_file *f;
   RLX_TRY(rlx_file_open(path, NULL, &f));
   saved_states states = {0};

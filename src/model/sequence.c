@@ -178,6 +178,7 @@ rlx_status lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n
   if (n && !ids) return RLX_FAIL(RLX_INVALID, "rlx_lm_append: the tokens are NULL");
   if (logits && !n) return RLX_FAIL(RLX_INVALID, "rlx_lm_append: logits of no tokens");
   lm_sequence *q = &lm->sequences[sequence];
+  lm_scales_apply(lm, sequence, &lm->usual);
   size_t before = q->ids.n;
   rlx_status s = append(lm, sequence, ids, n, all, logits);
   if (s && q->done <= before) q->ids.n = before; /* undo the append */

@@ -23,12 +23,13 @@ static uint32_t pages_for(const struct lm_requests *q, size_t tokens) {
   return (uint32_t)((tokens + page - 1) / page);
 }
 
-/* Counts the pages that hold the beginning of its tokens already. At least one token is left to compute. */
+/* Counts the pages that hold the beginning of its tokens already. At least one token is left to compute. What adapters
+ * have changed is not shared: a page does not say which. */
 static rlx_status take_held_pages(struct lm_requests *q, lm_request *r) {
   uint32_t page = lm_pages_size(q->pages), parent = LM_NO_PAGE;
   if (!rlx_array_reserve(&r->pages, pages_for(q, r->ids.n + 1)))
     return RLX_FAIL(RLX_NO_MEMORY, "the pages of a request");
-  while ((r->pages.n + 1) * page < r->ids.n) {
+  while ((r->pages.n + 1) * page < r->ids.n && !lm_scales_any(&r->scales)) {
     parent = lm_pages_find(q->pages, parent, r->ids.v + r->pages.n * page);
     if (parent == LM_NO_PAGE) break;
     r->pages.v[r->pages.n++] = parent;
@@ -136,6 +137,7 @@ static void clear_inputs(lm_program *p) {
   const lm_graph_desc *d = &p->desc;
   size_t runs = (size_t)d->singles + d->groups;
   memset(p->tokens, 0, d->tokens * sizeof *p->tokens);
+  if (d->adapters) memset(p->scales, 0, (size_t)d->tokens * d->adapters * sizeof *p->scales);
   memset(p->positions, 0, d->tokens * sizeof *p->positions);
   for (uint32_t i = 0; i < d->tokens; i++) p->places[i] = -1;
   memset(p->pages, 0, runs * (d->context / d->page) * sizeof *p->pages);
@@ -152,6 +154,7 @@ static void write_run(lm_program *p, const lm_request *r, uint32_t run, uint32_t
     p->tokens[at + i] = r->ids.v[position];
     p->positions[at + i] = (int32_t)position;
     p->places[at + i] = (int32_t)(r->pages.v[position / page] * page + position % page);
+    for (uint32_t j = 0; j < p->desc.adapters; j++) p->scales[(at + i) * p->desc.adapters + j] = r->scales.v[j];
   }
   for (size_t i = 0; i < r->pages.n && i < width; i++) p->pages[run * width + i] = (int32_t)r->pages.v[i];
   p->position[run] = (int32_t)from;
@@ -186,6 +189,7 @@ static void write_runs(const struct lm_requests *q, lm_program *p) {
 /* The pages that this step has filled can be found by others. */
 static void publish(struct lm_requests *q, const lm_request *r, uint32_t before) {
   uint32_t page = lm_pages_size(q->pages);
+  if (lm_scales_any(&r->scales)) return;
   for (uint32_t k = before / page; (k + 1) * page <= r->done; k++)
     lm_pages_publish(q->pages, r->pages.v[k], k ? r->pages.v[k - 1] : LM_NO_PAGE, r->ids.v + (size_t)k * page);
 }
@@ -205,6 +209,9 @@ rlx_status lm_requests_compute(rlx_lm *lm, lm_program **out) {
                      .result = s.has_result ? LM_LAST : LM_NONE};
   d.tokens = d.singles + d.groups * d.slots;
   lm_program *p;
+  lm->scales = (lm_scales){0};
+  for (size_t i = 0; i < q->running.n; i++) /* a program with adapters if one of them needs it */
+    if (q->running.v[i]->step_tokens && lm_scales_any(&q->running.v[i]->scales)) lm->scales = q->running.v[i]->scales;
   RLX_TRY(lm_program_get(lm, &d, &p));
   write_runs(q, p);
   RLX_TRY(lm_program_write(lm, p));

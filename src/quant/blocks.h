@@ -14,7 +14,8 @@
 #include "ir/dtype.h"
 
 typedef void rlx_block_decode(const uint8_t *block, float *dst);
-typedef void rlx_block_encode(const float *src, uint8_t *dst, size_t n_blocks);
+/* weight: of the squared error of each element, as many as there are elements; NULL: 1 for each. */
+typedef void rlx_block_encode(const float *src, const float *weight, uint8_t *dst, size_t n_blocks);
 
 /* Every BLOCK entry of the type table has both. */
 #define RLX_BLOCK_FLOAT(ID, name)

@@ -27,8 +27,8 @@ static void choose_codes(const rlx_levels *levels, encoding *e) {
 }
 
 /* Chooses the f16 scales of n blocks, and the codes under them. */
-static void encode_scale(const rlx_levels *levels, const float *src, int n, encoding *e) {
-  rlx_fit_load(src, SMALL_BLOCK, n, 1, RLX_EXPONENT_EACH, &e->g);
+static void encode_scale(const rlx_levels *levels, const float *src, const float *weight, int n, encoding *e) {
+  rlx_fit_load(src, weight, SMALL_BLOCK, n, 1, RLX_EXPONENT_EACH, &e->g);
   e->map = (rlx_affine){0};
   rlx_fit_scale(levels, &e->g, &e->map.scale);
   choose_codes(levels, e);
@@ -43,8 +43,8 @@ static void reach_farthest(const rlx_levels *levels, encoding *e, int lane) {
 }
 
 /* The same with f16 offsets. */
-static void encode_affine(const rlx_levels *levels, const float *src, int n, encoding *e) {
-  rlx_fit_load(src, SMALL_BLOCK, n, 1, RLX_EXPONENT_EACH, &e->g);
+static void encode_affine(const rlx_levels *levels, const float *src, const float *weight, int n, encoding *e) {
+  rlx_fit_load(src, weight, SMALL_BLOCK, n, 1, RLX_EXPONENT_EACH, &e->g);
   rlx_fit_affine(levels, &e->g, RLX_OFFSET_ANY, &e->map);
   for (int j = 0; j < LANES; j++) {
     double offset = rlx_fit_true(&e->g, j, e->map.offset.v[j]);
@@ -66,15 +66,15 @@ static void pack_fifth_bits(const uint8_t *codes, uint8_t *qh) {
 }
 
 /* Eight blocks at a time: `store` writes block j of an encoding. */
-typedef void fit_blocks(const rlx_levels *levels, const float *src, int n, encoding *e);
+typedef void fit_blocks(const rlx_levels *levels, const float *src, const float *weight, int n, encoding *e);
 typedef void store_block(const encoding *e, int j, uint8_t *block);
 
-static void encode_blocks(const rlx_levels *levels, fit_blocks *fit, store_block *store, const float *src, uint8_t *dst,
-                          size_t n_blocks, size_t block_bytes) {
+static void encode_blocks(const rlx_levels *levels, fit_blocks *fit, store_block *store, const float *src,
+                          const float *weight, uint8_t *dst, size_t n_blocks, size_t block_bytes) {
   encoding e;
   for (size_t at = 0; at < n_blocks; at += LANES) {
     int n = n_blocks - at < LANES ? (int)(n_blocks - at) : LANES;
-    fit(levels, src + at * SMALL_BLOCK, n, &e);
+    fit(levels, src + at * SMALL_BLOCK, weight ? weight + at * SMALL_BLOCK : NULL, n, &e);
     for (int j = 0; j < n; j++) store(&e, j, dst + (at + (size_t)j) * block_bytes);
   }
 }
@@ -110,27 +110,27 @@ static void store_q8_0(const encoding *e, int j, uint8_t *block) {
   for (int i = 0; i < SMALL_BLOCK; i++) block[Q8_0_QS + i] = (uint8_t)(e->codes[SMALL_BLOCK * j + i] - 127);
 }
 
-void rlx_q4_0_encode(const float *src, uint8_t *dst, size_t n) {
-  encode_blocks(&(rlx_levels){-8, 7, NULL}, encode_scale, store_q4_0, src, dst, n, Q4_0_BYTES);
+void rlx_q4_0_encode(const float *src, const float *weight, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){-8, 7, NULL}, encode_scale, store_q4_0, src, weight, dst, n, Q4_0_BYTES);
 }
-void rlx_q4_1_encode(const float *src, uint8_t *dst, size_t n) {
-  encode_blocks(&(rlx_levels){0, 15, NULL}, encode_affine, store_q4_1, src, dst, n, Q4_1_BYTES);
+void rlx_q4_1_encode(const float *src, const float *weight, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){0, 15, NULL}, encode_affine, store_q4_1, src, weight, dst, n, Q4_1_BYTES);
 }
-void rlx_q5_0_encode(const float *src, uint8_t *dst, size_t n) {
-  encode_blocks(&(rlx_levels){-16, 15, NULL}, encode_scale, store_q5_0, src, dst, n, Q5_0_BYTES);
+void rlx_q5_0_encode(const float *src, const float *weight, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){-16, 15, NULL}, encode_scale, store_q5_0, src, weight, dst, n, Q5_0_BYTES);
 }
-void rlx_q5_1_encode(const float *src, uint8_t *dst, size_t n) {
-  encode_blocks(&(rlx_levels){0, 31, NULL}, encode_affine, store_q5_1, src, dst, n, Q5_1_BYTES);
+void rlx_q5_1_encode(const float *src, const float *weight, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){0, 31, NULL}, encode_affine, store_q5_1, src, weight, dst, n, Q5_1_BYTES);
 }
 /* -128 is not used: kernels that split a byte into sign and magnitude cannot represent its magnitude. */
-void rlx_q8_0_encode(const float *src, uint8_t *dst, size_t n) {
-  encode_blocks(&(rlx_levels){-127, 127, NULL}, encode_scale, store_q8_0, src, dst, n, Q8_0_BYTES);
+void rlx_q8_0_encode(const float *src, const float *weight, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){-127, 127, NULL}, encode_scale, store_q8_0, src, weight, dst, n, Q8_0_BYTES);
 }
 /* Stored like q4_0. */
-void rlx_iq4_nl_encode(const float *src, uint8_t *dst, size_t n) {
+void rlx_iq4_nl_encode(const float *src, const float *weight, uint8_t *dst, size_t n) {
   rlx_book book;
   rlx_fit_make_book(rlx_iq4_levels, &book);
-  encode_blocks(&(rlx_levels){-127, 113, &book}, encode_scale, store_q4_0, src, dst, n, IQ4_NL_BYTES);
+  encode_blocks(&(rlx_levels){-127, 113, &book}, encode_scale, store_q4_0, src, weight, dst, n, IQ4_NL_BYTES);
 }
 
 /* Unsigned levels of e2m1, doubled: all integers up to 4, every other one up to 8, every fourth up to 12. Also returns
@@ -145,7 +145,7 @@ static void mxfp4_levels(const rlx_group *g, const rlx_affine *map, rlx_lanes *l
       by = rlx_pick(v < 4, rlx_four_of(12582912.0f), by);
       rlx_four l = (v + by) - by, miss = x - l * scale;
       level[i].half[h] = l;
-      sum += miss * miss;
+      sum += g->w[i].half[h] * miss * miss;
     }
     error->half[h] = sum;
   }
@@ -153,13 +153,14 @@ static void mxfp4_levels(const rlx_group *g, const rlx_affine *map, rlx_lanes *l
 
 /* The scale is a power of two. The usual one maps the largest magnitude to [4, 8), where 6 is the last level; the next
  * larger one clips nothing. The better of the two is kept. Above 252 the last level would decode to infinity. */
-void rlx_mxfp4_encode(const float *src, uint8_t *dst, size_t n_blocks) {
+void rlx_mxfp4_encode(const float *src, const float *weight, uint8_t *dst, size_t n_blocks) {
   static const uint8_t code_of[13] = {0, 1, 2, 3, 4, 0, 5, 0, 6, 0, 0, 0, 7};
   for (size_t at = 0; at < n_blocks; at += LANES) {
     int n = n_blocks - at < LANES ? (int)(n_blocks - at) : LANES, e[2][LANES];
     rlx_group g;
     rlx_lanes level[2][SMALL_BLOCK], error[2];
-    rlx_fit_load(src + at * SMALL_BLOCK, SMALL_BLOCK, n, 1, RLX_EXPONENT_EACH, &g);
+    rlx_fit_load(src + at * SMALL_BLOCK, weight ? weight + at * SMALL_BLOCK : NULL, SMALL_BLOCK, n, 1,
+                 RLX_EXPONENT_EACH, &g);
     for (int k = 0; k < 2; k++) {
       rlx_affine map = {0};
       for (int j = 0; j < LANES; j++) {
@@ -183,7 +184,7 @@ void rlx_mxfp4_encode(const float *src, uint8_t *dst, size_t n_blocks) {
 }
 
 /* Exhaustive search over the 127 scales; under each, every element gets the nearest of eight levels. */
-static void encode_16(const double *x, uint8_t *scale, uint8_t *codes) {
+static void encode_16(const double *x, const double *weight, uint8_t *scale, uint8_t *codes) {
   double min = INFINITY;
   for (int e = 0; e < 127; e++) {
     double d = (double)rlx_nvfp4_scale((uint8_t)e), error = 0;
@@ -193,7 +194,8 @@ static void encode_16(const double *x, uint8_t *scale, uint8_t *codes) {
       int c = v < 3.5 ? (int)(v + 0.5) : v < 5 ? 4 : v < 7 ? 5 : v < 10 ? 6 : 7;
       double y = d * (double)rlx_mxfp4_levels[c];
       tried[i] = (uint8_t)(x[i] < 0 && c ? c | 8 : c);
-      error += y * (y - 2 * fabs(x[i])); /* relative to encoding zeros, so that values out of reach do not dominate */
+      error += weight[i] * y *
+               (y - 2 * fabs(x[i])); /* relative to encoding zeros, so that values out of reach do not dominate */
     }
     if (error >= min) continue;
     min = error;
@@ -202,16 +204,17 @@ static void encode_16(const double *x, uint8_t *scale, uint8_t *codes) {
   }
 }
 
-void rlx_nvfp4_encode(const float *src, uint8_t *dst, size_t n) {
+void rlx_nvfp4_encode(const float *src, const float *weight, uint8_t *dst, size_t n) {
   for (size_t at = 0; at < n; at++, src += NVFP4_ELEMENTS, dst += NVFP4_BYTES)
     for (int j = 0; j < NVFP4_ELEMENTS / 16; j++) {
-      double x[16];
+      double x[16], w[16];
       uint8_t codes[16];
       for (int i = 0; i < 16; i++) {
         double v = (double)src[16 * j + i];
+        w[i] = weight ? (double)weight[NVFP4_ELEMENTS * at + (size_t)(16 * j + i)] : 1;
         x[i] = isnan(v) ? 0 : fmax(-(double)FLT_MAX, fmin((double)FLT_MAX, v));
       }
-      encode_16(x, dst + NVFP4_SCALES + j, codes);
+      encode_16(x, w, dst + NVFP4_SCALES + j, codes);
       for (int i = 0; i < 8; i++) dst[NVFP4_QS + 8 * j + i] = (uint8_t)(codes[i] | codes[i + 8] << 4);
     }
 }

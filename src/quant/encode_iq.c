@@ -1,9 +1,8 @@
 /* Encoders of the block types whose codes are indices into a grid: iq1, iq2, iq3.
  *
- * The measure is the unweighted sum of squared errors of the decoded values, so no importance matrix is needed.
- * (Published files were often made with one, which weights the squares by the size of the activations.) Signs are those
- * of the values. Where seven bits encode eight signs and their number would be odd, the value of smallest magnitude
- * gets the wrong sign. The search goes bottom-up:
+ * The measure is the sum of squared errors of the decoded values, each times the weight of its element (1 unless the
+ * caller has an importance matrix). Signs are those of the values. Where seven bits encode eight signs and their number
+ * would be odd, the value whose square counts least gets the wrong sign. The search goes bottom-up:
  *
  *     an entry   Under a given scale the error of an entry is a sum over its two bytes. So two tables of 256 sums
  *                are computed, and the best entry of the grid is found with them.
@@ -47,6 +46,11 @@ typedef struct grid_block {
   bool shifted[GROUPS];
 } grid_block;
 
+/* The elements of a block and their weights. */
+typedef struct values {
+  double x[SUPER_BLOCK], w[SUPER_BLOCK];
+} values;
+
 /* The error of a choice relative to encoding zeros (so that values out of reach do not dominate), and the sums that
  * determine its best scale: of value times level, and of level squared. */
 typedef struct fit {
@@ -78,15 +82,17 @@ static void find_runs(const grid_type *g, runs *r) {
   r->start[r->n] = (uint16_t)g->n_grid;
 }
 
-/* The errors of every byte of an entry whose elements are t[0], t[1], ... under scale s. Returns the smallest. */
-static double make_table(const grid_type *g, const int8_t *levels, const double *t, double s, double *table) {
+/* The errors of every byte of an entry whose elements are t[0], t[1], ... with weights w under scale s. Returns the
+ * smallest. */
+static double make_table(const grid_type *g, const int8_t *levels, const double *t, const double *w, double s,
+                         double *table) {
   double miss[4][8], total = 0;
   const int per = 8 / g->bits;
   for (int i = 0; i < per; i++) {
     double min = INFINITY;
     for (int c = 0; c < g->n_levels; c++) {
       double v = s * (double)levels[c];
-      miss[i][c] = v * (v - 2 * t[i]);
+      miss[i][c] = w[i] * v * (v - 2 * t[i]);
       min = fmin(min, miss[i][c]);
     }
     total += min;
@@ -101,13 +107,13 @@ static double make_table(const grid_type *g, const int8_t *levels, const double 
   return total;
 }
 
-/* The best entry for the values t under s. */
-static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, const double *t, double s,
-                      uint16_t *index) {
+/* The best entry for the values t with weights w under s. */
+static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, const double *t, const double *w,
+                      double s, uint16_t *index) {
   double low[256], high[256];
   const int n = 16 / g->bits;
-  double min_low = make_table(g, levels, t, s, low);
-  make_table(g, levels, t + n / 2, s, high);
+  double min_low = make_table(g, levels, t, w, s, low);
+  make_table(g, levels, t + n / 2, w + n / 2, s, high);
   fit f = {.error = INFINITY};
   *index = 0;
   int likely = 0;
@@ -123,8 +129,8 @@ static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, c
   }
   for (int i = 0; i < n; i++) {
     double level = levels[g->grid[*index] >> g->bits * i & ((1 << g->bits) - 1)];
-    f.dot += t[i] * level;
-    f.square += level * level;
+    f.dot += w[i] * t[i] * level;
+    f.square += w[i] * level * level;
   }
   return f;
 }
@@ -132,12 +138,12 @@ static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, c
 /* ---- eight elements ---- */
 
 /* Chooses their signs, and sets t to the values without them. */
-static uint8_t choose_signs(const grid_type *g, const double *x, double *t) {
+static uint8_t choose_signs(const grid_type *g, const double *x, const double *w, double *t) {
   unsigned signs = 0, ones = 0;
   int smallest = 0;
   for (int i = 0; i < GROUP; i++) {
     if (g->signs && x[i] < 0) signs |= 1u << i, ones++;
-    if (fabs(x[i]) < fabs(x[smallest])) smallest = i;
+    if (w[i] * x[i] * x[i] < w[smallest] * x[smallest] * x[smallest]) smallest = i;
   }
   if (g->even && ones % 2) signs ^= 1u << smallest;
   for (int i = 0; i < GROUP; i++) t[i] = signs >> i & 1 ? -x[i] : x[i];
@@ -145,20 +151,20 @@ static uint8_t choose_signs(const grid_type *g, const double *x, double *t) {
 }
 
 /* Fits group `at` of a block under s, with given levels. */
-static fit fit_group(const grid_type *g, const runs *r, const int8_t *levels, const double *x, double s, int at,
+static fit fit_group(const grid_type *g, const runs *r, const int8_t *levels, const values *x, double s, int at,
                      grid_block *out) {
   double t[GROUP];
   fit sum = {0};
   const int n = 16 / g->bits;
-  out->signs[at] = choose_signs(g, x + GROUP * at, t);
+  out->signs[at] = choose_signs(g, x->x + GROUP * at, x->w + GROUP * at, t);
   out->shifted[at] = levels == g->shifted;
   for (int i = 0; i < GROUP; i += n)
-    add_fit(&sum, best_entry(g, r, levels, t + i, s, &out->index[(GROUP * at + i) / n]));
+    add_fit(&sum, best_entry(g, r, levels, t + i, x->w + GROUP * at + i, s, &out->index[(GROUP * at + i) / n]));
   return sum;
 }
 
 /* With the better of the two sets of levels. */
-static fit fit_either(const grid_type *g, const runs *r, const double *x, double s, int at, grid_block *out) {
+static fit fit_either(const grid_type *g, const runs *r, const values *x, double s, int at, grid_block *out) {
   fit a = fit_group(g, r, g->levels, x, s, at, out);
   if (!g->shifted) return a;
   uint16_t index = out->index[at]; /* such types have one entry per eight elements */
@@ -171,7 +177,7 @@ static fit fit_either(const grid_type *g, const runs *r, const double *x, double
 
 /* ---- elements that share a scale ---- */
 
-static fit fit_sub(const grid_type *g, const runs *r, const double *x, double s, int j, grid_block *out) {
+static fit fit_sub(const grid_type *g, const runs *r, const values *x, double s, int j, grid_block *out) {
   const int n = g->sub / GROUP;
   fit sum = {0};
   if (!g->shift_of_sub) {
@@ -189,7 +195,7 @@ static fit fit_sub(const grid_type *g, const runs *r, const double *x, double s,
 }
 
 /* The best scale of sub-block j by itself, as a factor of levels. */
-static double best_scale(const grid_type *g, const runs *r, const double *x, int j) {
+static double best_scale(const grid_type *g, const runs *r, const values *x, int j) {
   /* The largest value as the highest level, and as one beyond it: with few levels, values at the far end are few. Where
    * all values have a similar magnitude, also as the lowest level and the next: a grid may lack the points needed
    * higher up. */
@@ -197,8 +203,9 @@ static double best_scale(const grid_type *g, const runs *r, const double *x, int
                             (double)g->levels[g->n_levels - 1] / g->levels[1]};
   double largest = 0, squares = 0, best = 0, min = INFINITY;
   for (int i = 0; i < g->sub; i++) {
-    largest = fmax(largest, fabs(x[g->sub * j + i]));
-    squares += x[g->sub * j + i] * x[g->sub * j + i];
+    double v = x->x[g->sub * j + i];
+    largest = fmax(largest, fabs(v));
+    squares += v * v;
   }
   if (largest == 0) return 0;
   grid_block scratch;
@@ -217,7 +224,7 @@ static double best_scale(const grid_type *g, const runs *r, const double *x, int
 /* ---- a block ---- */
 
 /* Encodes a block with this f16. Returns the error, and in *better the best scale for the choice. */
-static double fit_block(const grid_type *g, const runs *r, const double *x, const double *wanted, uint16_t d,
+static double fit_block(const grid_type *g, const runs *r, const values *x, const double *wanted, uint16_t d,
                         double *better, grid_block *out) {
   double unit = (double)rlx_f16_to_f32(d) * g->unit, error = 0, dot = 0, square = 0;
   out->d = d;
@@ -245,12 +252,14 @@ static double fit_block(const grid_type *g, const runs *r, const double *x, cons
   return error;
 }
 
-static void encode_block(const grid_type *g, const runs *r, const float *src, grid_block *out) {
-  double x[SUPER_BLOCK], wanted[MAX_SUBS], top = 0, min = 0, better;
+static void encode_block(const grid_type *g, const runs *r, const float *src, const float *weight, grid_block *out) {
+  values x;
+  double wanted[MAX_SUBS], top = 0, min = 0, better;
   for (int i = 0; i < SUPER_BLOCK; i++)
-    x[i] = isnan(src[i]) ? 0 : fmax(-(double)FLT_MAX, fmin((double)FLT_MAX, (double)src[i]));
+    x.x[i] = isnan(src[i]) ? 0 : fmax(-(double)FLT_MAX, fmin((double)FLT_MAX, (double)src[i]));
+  for (int i = 0; i < SUPER_BLOCK; i++) x.w[i] = weight ? (double)weight[i] : 1;
   *out = (grid_block){0};
-  for (int j = 0; j < SUPER_BLOCK / g->sub; j++) top = fmax(top, wanted[j] = best_scale(g, r, x, j));
+  for (int j = 0; j < SUPER_BLOCK / g->sub; j++) top = fmax(top, wanted[j] = best_scale(g, r, &x, j));
   if (top == 0) return;
   /* The largest scale with the largest code, and with a smaller one: the others then have finer steps. */
   for (int shrink = 0; shrink < 2; shrink++) {
@@ -258,7 +267,7 @@ static void encode_block(const grid_type *g, const runs *r, const float *src, gr
     for (int round = 0; round < 2; round++) {
       grid_block tried = {0};
       uint16_t h = rlx_fit_f16(d);
-      double error = fit_block(g, r, x, wanted, h ? h : 1, &better, &tried);
+      double error = fit_block(g, r, &x, wanted, h ? h : 1, &better, &tried);
       if (error < min) min = error, *out = tried;
       if (better <= 0 || rlx_fit_f16(better) == tried.d) break;
       d = better;
@@ -359,15 +368,23 @@ static void store_iq1_m(const grid_block *b, uint8_t *block) {
   }
 }
 
-#define ENCODER(name, TYPE)                                            \
-  void rlx_##name##_encode(const float *src, uint8_t *dst, size_t n) { \
-    grid_block b;                                                      \
-    runs r;                                                            \
-    find_runs(&name, &r);                                              \
-    for (size_t i = 0; i < n; i++) {                                   \
-      encode_block(&name, &r, src + i * SUPER_BLOCK, &b);              \
-      store_##name(&b, dst + i * TYPE##_BYTES);                        \
-    }                                                                  \
+typedef void store_block(const grid_block *b, uint8_t *block);
+
+static void encode_each(const grid_type *g, store_block *store, size_t bytes, const float *src, const float *weight,
+                        uint8_t *dst, size_t n) {
+  grid_block b;
+  runs r;
+  find_runs(g, &r);
+  for (; n > 0; n--, src += SUPER_BLOCK, dst += bytes) {
+    encode_block(g, &r, src, weight, &b);
+    store(&b, dst);
+    if (weight) weight += SUPER_BLOCK;
+  }
+}
+
+#define ENCODER(name, TYPE)                                                                 \
+  void rlx_##name##_encode(const float *src, const float *weight, uint8_t *dst, size_t n) { \
+    encode_each(&name, store_##name, TYPE##_BYTES, src, weight, dst, n);                    \
   }
 ENCODER(iq1_s, IQ1_S)
 ENCODER(iq1_m, IQ1_M)

@@ -1,6 +1,6 @@
 /* Encoders of the 256-element block types. rlx_fit_super chooses scales, mins and codes; this file packs them,
  * mirroring decode_k.c. What encode.c states about arbitrary inputs holds here as well. The ternary types and q8_k have
- * one scale for all 256 elements and are fitted directly. */
+ * one scale for all 256 elements and are fitted directly; they take no weights. */
 #include <float.h>
 #include <math.h>
 
@@ -33,18 +33,18 @@ static void pack_one_bit(const uint8_t *codes, int shift, uint8_t *bits) {
     for (int i = 0; i < 32; i++) bits[i] |= (uint8_t)((codes[32 * k + i] >> shift & 1) << k);
 }
 
-static void encode_q2_k(const float *src, uint8_t *block) {
+static void encode_q2_k(const float *src, const float *weight, uint8_t *block) {
   rlx_super s;
-  rlx_fit_super(&q2_k_shape, src, &s);
+  rlx_fit_super(&q2_k_shape, src, weight, &s);
   store_le16(block + Q2_K_D, s.d);
   store_le16(block + Q2_K_DMIN, s.dmin);
   for (int j = 0; j < 16; j++) block[Q2_K_SCALES + j] = (uint8_t)(s.scale[j] | s.min[j] << 4);
   pack_two_bits(s.codes, 0, block + Q2_K_QS);
 }
 
-static void encode_q3_k(const float *src, uint8_t *block) {
+static void encode_q3_k(const float *src, const float *weight, uint8_t *block) {
   rlx_super s;
-  rlx_fit_super(&q3_k_shape, src, &s);
+  rlx_fit_super(&q3_k_shape, src, weight, &s);
   store_le16(block + Q3_K_D, s.d);
   uint8_t *scales = block + Q3_K_SCALES;
   memset(scales, 0, 12);
@@ -58,8 +58,9 @@ static void encode_q3_k(const float *src, uint8_t *block) {
 }
 
 /* q4_k and q5_k have the same header. */
-static void fit_scales_mins(const rlx_super_shape *shape, const float *src, uint8_t *block, rlx_super *s) {
-  rlx_fit_super(shape, src, s);
+static void fit_scales_mins(const rlx_super_shape *shape, const float *src, const float *weight, uint8_t *block,
+                            rlx_super *s) {
+  rlx_fit_super(shape, src, weight, s);
   store_le16(block + Q4_K_D, s->d);
   store_le16(block + Q4_K_DMIN, s->dmin);
   uint8_t *scales = block + Q4_K_SCALES;
@@ -71,22 +72,22 @@ static void fit_scales_mins(const rlx_super_shape *shape, const float *src, uint
   }
 }
 
-static void encode_q4_k(const float *src, uint8_t *block) {
+static void encode_q4_k(const float *src, const float *weight, uint8_t *block) {
   rlx_super s;
-  fit_scales_mins(&q4_k_shape, src, block, &s);
+  fit_scales_mins(&q4_k_shape, src, weight, block, &s);
   pack_four_bits(s.codes, block + Q4_K_QS);
 }
 
-static void encode_q5_k(const float *src, uint8_t *block) {
+static void encode_q5_k(const float *src, const float *weight, uint8_t *block) {
   rlx_super s;
-  fit_scales_mins(&q5_k_shape, src, block, &s);
+  fit_scales_mins(&q5_k_shape, src, weight, block, &s);
   pack_one_bit(s.codes, 4, block + Q5_K_QH);
   pack_four_bits(s.codes, block + Q5_K_QS);
 }
 
-static void encode_q6_k(const float *src, uint8_t *block) {
+static void encode_q6_k(const float *src, const float *weight, uint8_t *block) {
   rlx_super s;
-  rlx_fit_super(&q6_k_shape, src, &s);
+  rlx_fit_super(&q6_k_shape, src, weight, &s);
   store_le16(block + Q6_K_D, s.d);
   for (int j = 0; j < 16; j++) block[Q6_K_SCALES + j] = (uint8_t)s.scale[j];
   for (int half = 0; half < 2; half++) {
@@ -97,9 +98,9 @@ static void encode_q6_k(const float *src, uint8_t *block) {
   pack_two_bits(s.codes, 4, block + Q6_K_QH);
 }
 
-static void encode_iq4_xs(const rlx_super_shape *shape, const float *src, uint8_t *block) {
+static void encode_iq4_xs(const rlx_super_shape *shape, const float *src, const float *weight, uint8_t *block) {
   rlx_super s;
-  rlx_fit_super(shape, src, &s);
+  rlx_fit_super(shape, src, weight, &s);
   store_le16(block + IQ4_XS_D, s.d);
   memset(block + IQ4_XS_SCALES_L, 0, 4);
   uint32_t high = 0;
@@ -123,12 +124,13 @@ static float q8_k_scale(double scale) {
 }
 
 /* All lanes are one block: lane j is elements 32 j and on. */
-static void encode_q8_k(const float *src, uint8_t *block) {
+static void encode_q8_k(const float *src, const float *weight, uint8_t *block) {
+  (void)weight;
   rlx_group g;
   rlx_lanes level[FIT_MAX];
   rlx_affine map = {0};
   uint8_t codes[SUPER_BLOCK];
-  rlx_fit_load(src, 32, LANES, 1, RLX_EXPONENT_SHARED, &g);
+  rlx_fit_load(src, NULL, 32, LANES, 1, RLX_EXPONENT_SHARED, &g);
   float d = q8_k_scale(rlx_fit_true(&g, 0, rlx_fit_one_scale(&q8_k_levels, &g)));
   for (int j = 0; j < LANES; j++) map.scale.v[j] = rlx_fit_scaled(&g, j, (double)d);
   rlx_fit_levels(&q8_k_levels, &g, &map, level);
@@ -193,7 +195,7 @@ static uint16_t fit_ternary(const float *src, uint8_t *codes) {
   uint16_t best = 0;
   float min_error = INFINITY;
   rlx_affine map = {0}, kept = {0};
-  rlx_fit_load(src, 32, LANES, 1, RLX_EXPONENT_SHARED, &g);
+  rlx_fit_load(src, NULL, 32, LANES, 1, RLX_EXPONENT_SHARED, &g);
   float scale = first_scale(&g);
   for (int k = 0; k < SCALE_STEPS; k++) scale = next_scale(&g, scale);
   uint16_t nearest = rlx_fit_f16(rlx_fit_true(&g, 0, scale));
@@ -227,7 +229,8 @@ static const uint8_t *encode_trits(const uint8_t *codes, int run, int digits, ui
   return codes + run * digits;
 }
 
-static void encode_tq1_0(const float *src, uint8_t *block) {
+static void encode_tq1_0(const float *src, const float *weight, uint8_t *block) {
+  (void)weight;
   uint8_t codes[SUPER_BLOCK];
   store_le16(block + TQ1_0_D, fit_ternary(src, codes));
   const uint8_t *rest = encode_trits(codes, 32, 5, block + TQ1_0_QS);
@@ -235,15 +238,26 @@ static void encode_tq1_0(const float *src, uint8_t *block) {
   encode_trits(rest, 4, 4, block + TQ1_0_QH);
 }
 
-static void encode_tq2_0(const float *src, uint8_t *block) {
+static void encode_tq2_0(const float *src, const float *weight, uint8_t *block) {
+  (void)weight;
   uint8_t codes[SUPER_BLOCK];
   store_le16(block + TQ2_0_D, fit_ternary(src, codes));
   pack_two_bits(codes, 0, block + TQ2_0_QS);
 }
 
-#define ENCODE_EACH(name, BYTES)                                                  \
-  void rlx_##name##_encode(const float *src, uint8_t *dst, size_t n) {            \
-    for (; n > 0; n--, src += SUPER_BLOCK, dst += BYTES) encode_##name(src, dst); \
+typedef void encode_one(const float *src, const float *weight, uint8_t *block);
+
+static void encode_each(encode_one *encode, size_t bytes, const float *src, const float *weight, uint8_t *dst,
+                        size_t n) {
+  for (; n > 0; n--, src += SUPER_BLOCK, dst += bytes) {
+    encode(src, weight, dst);
+    if (weight) weight += SUPER_BLOCK;
+  }
+}
+
+#define ENCODE_EACH(name, BYTES)                                                            \
+  void rlx_##name##_encode(const float *src, const float *weight, uint8_t *dst, size_t n) { \
+    encode_each(encode_##name, BYTES, src, weight, dst, n);                                 \
   }
 ENCODE_EACH(q2_k, Q2_K_BYTES)
 ENCODE_EACH(q3_k, Q3_K_BYTES)
@@ -254,9 +268,12 @@ ENCODE_EACH(q8_k, Q8_K_BYTES)
 ENCODE_EACH(tq1_0, TQ1_0_BYTES)
 ENCODE_EACH(tq2_0, TQ2_0_BYTES)
 
-void rlx_iq4_xs_encode(const float *src, uint8_t *dst, size_t n) {
+void rlx_iq4_xs_encode(const float *src, const float *weight, uint8_t *dst, size_t n) {
   rlx_book book;
   rlx_fit_make_book(rlx_iq4_levels, &book);
   const rlx_super_shape shape = {{-127, 113, &book}, 8, -32, 31, 0};
-  for (; n > 0; n--, src += SUPER_BLOCK, dst += IQ4_XS_BYTES) encode_iq4_xs(&shape, src, dst);
+  for (; n > 0; n--, src += SUPER_BLOCK, dst += IQ4_XS_BYTES) {
+    encode_iq4_xs(&shape, src, weight, dst);
+    if (weight) weight += SUPER_BLOCK;
+  }
 }

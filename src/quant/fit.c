@@ -78,7 +78,7 @@ void rlx_fit_error(const rlx_levels *levels, const rlx_group *g, const rlx_affin
     rlx_four scale = map->scale.half[h], offset = map->offset.half[h], per = inverse.half[h], sum = {0};
     for (int i = 0; i < g->n; i++) {
       rlx_four x = g->x[i].half[h] - offset, e = x - scale * nearest(levels, x * per);
-      sum += e * e;
+      sum += g->w[i].half[h] * e * e;
     }
     error->half[h] = sum;
   }
@@ -140,21 +140,29 @@ static inline rlx_four finite_of(rlx_four v) {
 }
 
 /* n is a multiple of 4, so lanes are read in fours. */
-static void load_group(const float *src, int n, int lanes, rlx_group *g) {
+static void load_group(const float *src, const float *weight, int n, int lanes, rlx_group *g) {
   g->n = n;
+  g->all = (rlx_lanes){0};
   for (int j = 0; j < LANES; j++)
     for (int i = 0; i < n; i += 4) {
-      rlx_four v = {0};
+      rlx_four v = {0}, w = rlx_four_of(1);
       if (j < lanes) memcpy(&v, src + j * n + i, sizeof v);
+      if (j < lanes && weight) memcpy(&w, weight + j * n + i, sizeof w);
       v = finite_of(v);
-      for (int k = 0; k < 4; k++) g->x[i + k].v[j] = v[k];
+      for (int k = 0; k < 4; k++) {
+        g->x[i + k].v[j] = v[k];
+        g->w[i + k].v[j] = w[k];
+        g->all.v[j] += w[k];
+      }
     }
 }
 
-void rlx_fit_load(const float *src, int n, int lanes, int groups, rlx_exponents exponents, rlx_group *out) {
+void rlx_fit_load(const float *src, const float *weight, int n, int lanes, int groups, rlx_exponents exponents,
+                  rlx_group *out) {
   int max = NO_EXPONENT;
   for (int k = 0; k < groups; k++) {
-    load_group(src + k * LANES * n, n, lanes - k * LANES, &out[k]);
+    const int at = k * LANES * n;
+    load_group(src + at, weight ? weight + at : NULL, n, lanes - k * LANES, &out[k]);
     find_exponents(&out[k]);
     EACH_LANE max = out[k].exponent[j] > max ? out[k].exponent[j] : max;
   }
@@ -169,7 +177,7 @@ void rlx_fit_load(const float *src, int n, int lanes, int groups, rlx_exponents 
 
 /* ---- one scale ---- */
 
-/* Sums of products of the residuals r = x / scale - level and the levels l. */
+/* Weighted sums of products of the residuals r = x / scale - level and the levels l. */
 typedef struct scale_sums {
   rlx_lanes rr, rl, ll;
 } scale_sums;
@@ -178,10 +186,10 @@ static void sum_scale(const rlx_levels *levels, const rlx_group *g, const rlx_la
   EACH_HALF {
     rlx_four rr = {0}, rl = {0}, ll = {0}, per = inverse->half[h];
     for (int i = 0; i < g->n; i++) {
-      rlx_four t = g->x[i].half[h] * per, l = nearest(levels, t), r = t - l;
-      rr += r * r;
-      rl += r * l;
-      ll += l * l;
+      rlx_four t = g->x[i].half[h] * per, l = nearest(levels, t), r = t - l, wr = g->w[i].half[h] * r;
+      rr += wr * r;
+      rl += wr * l;
+      ll += g->w[i].half[h] * l * l;
     }
     out->rr.half[h] = rr;
     out->rl.half[h] = rl;
@@ -268,11 +276,12 @@ static void sum_affine(const rlx_levels *levels, const rlx_group *g, const rlx_l
     rlx_four sum_r = {0}, sum_l = {0}, rr = {0}, rl = {0}, ll = {0}, per = inverse->half[h], off = offset->half[h];
     for (int i = 0; i < g->n; i++) {
       rlx_four t = (g->x[i].half[h] - off) * per, l = nearest(levels, t), r = t - l;
-      sum_r += r;
-      sum_l += l;
-      rr += r * r;
-      rl += r * l;
-      ll += l * l;
+      rlx_four wr = g->w[i].half[h] * r, wl = g->w[i].half[h] * l;
+      sum_r += wr;
+      sum_l += wl;
+      rr += wr * r;
+      rl += wr * l;
+      ll += wl * l;
     }
     out->r.half[h] = sum_r;
     out->l.half[h] = sum_l;
@@ -289,11 +298,11 @@ static float allowed_side(rlx_offset_sign sign) {
 
 /* Least squares of r = share * l + shift: for both, or for the share alone with the offset fixed at 0 where the best
  * offset is not allowed. As above, NaN (from levels that are all equal) is not better. */
-static void keep_better_affine(const affine_sums *s, int n, const rlx_lanes *inverse, const rlx_lanes *offset,
-                               float side, rlx_affine *map, rlx_lanes *error) {
-  const float count = (float)n;
+static void keep_better_affine(const affine_sums *s, const rlx_lanes *all, const rlx_lanes *inverse,
+                               const rlx_lanes *offset, float side, rlx_affine *map, rlx_lanes *error) {
   EACH_HALF {
-    rlx_four r = s->r.half[h], l = s->l.half[h], rl = s->rl.half[h], ll = s->ll.half[h], unit = 1 / inverse->half[h];
+    rlx_four count = all->half[h], r = s->r.half[h], l = s->l.half[h], rl = s->rl.half[h], ll = s->ll.half[h],
+             unit = 1 / inverse->half[h];
     rlx_four det = count * ll - l * l, share = (count * rl - l * r) / det, shift = (ll * r - l * rl) / det;
     rlx_four off = share * rl + shift * r, moved = offset->half[h] + shift * unit;
     rlx_four fixed = -offset->half[h] * inverse->half[h], with = rl - fixed * l, fixed_share = with / ll;
@@ -337,7 +346,7 @@ void rlx_fit_affine(const rlx_levels *levels, const rlx_group *g, rlx_offset_sig
       inverse = reciprocals(&map->scale);
     }
     sum_affine(levels, g, &inverse, &offset, &s);
-    keep_better_affine(&s, g->n, &inverse, &offset, side, map, &error);
+    keep_better_affine(&s, &g->all, &inverse, &offset, side, map, &error);
   }
 }
 

@@ -1,9 +1,10 @@
 /* Fitting: the scale (and offset) with which integer levels approximate given values best. Internal to src/quant.
  *
- * All encoders use it, for a block or a sub-block. The measure is always the unweighted sum of squared errors of the
- * decoded values. Eight blocks are fitted at once, one per lane: element i of all eight is contiguous, so every loop
- * over lanes is a few vector instructions, sums are in the order of the elements, and there are no data-dependent
- * branches. Lanes are independent: a block's encoding does not depend on its neighbours.
+ * All encoders use it, for a block or a sub-block. The measure is the sum of squared errors of the decoded values, each
+ * times the weight of its element: 1, unless the caller knows which inputs matter. Eight blocks are fitted at once, one
+ * per lane: element i of all eight is contiguous, so every loop over lanes is a few vector instructions, sums are in
+ * the order of the elements, and there are no data-dependent branches. Lanes are independent: a block's encoding does
+ * not depend on its neighbours.
  *
  * Values are f32, times a power of two that brings the largest near 1, so that no square overflows. */
 #ifndef RLX_QUANT_FIT_H
@@ -66,15 +67,19 @@ typedef struct rlx_group {
   int n;
   int exponent[LANES];  /* the original values are x times 2^exponent */
   rlx_lanes x[FIT_MAX]; /* element i of all lanes */
+  rlx_lanes w[FIT_MAX]; /* its weight */
+  rlx_lanes all;        /* their sum */
 } rlx_group;
 
 /* The offsets that a layout can store. */
 typedef enum rlx_offset_sign { RLX_OFFSET_ANY, RLX_OFFSET_NEGATIVE, RLX_OFFSET_POSITIVE } rlx_offset_sign;
 
 /* Loads `groups` groups, lane after lane. Only the first `lanes` exist; the others become 0. NaN becomes 0, an infinity
- * the largest f32 of its sign. One exponent for all lanes, or one for each. */
+ * the largest f32 of its sign. One exponent for all lanes, or one for each.
+ * `weight` has a weight for each value, finite and above 0; NULL: all are 1. */
 typedef enum rlx_exponents { RLX_EXPONENT_EACH, RLX_EXPONENT_SHARED } rlx_exponents;
-void rlx_fit_load(const float *src, int n, int lanes, int groups, rlx_exponents exponents, rlx_group *out);
+void rlx_fit_load(const float *src, const float *weight, int n, int lanes, int groups, rlx_exponents exponents,
+                  rlx_group *out);
 
 /* A scale of either sign, for levels with lo < 0. */
 void rlx_fit_scale(const rlx_levels *levels, const rlx_group *g, rlx_lanes *scale);
@@ -83,7 +88,7 @@ float rlx_fit_one_scale(const rlx_levels *levels, const rlx_group *g);
 /* A scale >= 0 and an offset, for levels 0..hi. */
 void rlx_fit_affine(const rlx_levels *levels, const rlx_group *g, rlx_offset_sign sign, rlx_affine *map);
 
-/* The nearest levels under a given map, and their error, the sum of squares. */
+/* The nearest levels under a given map, and their error, the weighted sum of squares. */
 void rlx_fit_error(const rlx_levels *levels, const rlx_group *g, const rlx_affine *map, rlx_lanes *error);
 void rlx_fit_levels(const rlx_levels *levels, const rlx_group *g, const rlx_affine *map, rlx_lanes *level);
 /* Codes of levels, lane after lane. */
@@ -112,6 +117,6 @@ typedef struct rlx_super {
   uint8_t codes[256];
 } rlx_super;
 
-void rlx_fit_super(const rlx_super_shape *shape, const float *src, rlx_super *out);
+void rlx_fit_super(const rlx_super_shape *shape, const float *src, const float *weight, rlx_super *out);
 
 #endif

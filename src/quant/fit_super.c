@@ -105,7 +105,7 @@ static double choose(const rlx_super_shape *shape, float d, float dmin, subs *s)
   return sum;
 }
 
-/* Least squares of x = d * a - dmin * b, where a = scale * level and b = min of the element's sub-block. */
+/* Weighted least squares of x = d * a - dmin * b, where a = scale * level and b = min of the element's sub-block. */
 static pair refit(const subs *all, int groups, pair old) {
   double aa = 0, ab = 0, bb = 0, xa = 0, xb = 0;
   for (int k = 0; k < groups; k++) {
@@ -113,17 +113,17 @@ static pair refit(const subs *all, int groups, pair old) {
     rlx_lanes x = {0}, l = {0}, ll = {0}, xl = {0};
     for (int i = 0; i < s->g.n; i++)
       for (int h = 0; h < 2; h++) {
-        rlx_four level = s->level[i].half[h], number = s->g.x[i].half[h];
-        x.half[h] += number;
-        l.half[h] += level;
-        ll.half[h] += level * level;
-        xl.half[h] += number * level;
+        rlx_four level = s->level[i].half[h], number = s->g.x[i].half[h], weight = s->g.w[i].half[h];
+        x.half[h] += weight * number;
+        l.half[h] += weight * level;
+        ll.half[h] += weight * level * level;
+        xl.half[h] += weight * number * level;
       }
     EACH_LANE {
       double scale = (double)s->scale.v[j], min = (double)s->min.v[j];
       aa += scale * scale * (double)ll.v[j];
       ab += scale * min * (double)l.v[j];
-      bb += min * min * s->g.n;
+      bb += min * min * (double)s->g.all.v[j];
       xa += scale * (double)xl.v[j];
       xb += min * (double)x.v[j];
     }
@@ -144,11 +144,11 @@ static void keep(const rlx_super_shape *shape, const subs *all, int groups, rlx_
   }
 }
 
-void rlx_fit_super(const rlx_super_shape *shape, const float *src, rlx_super *out) {
+void rlx_fit_super(const rlx_super_shape *shape, const float *src, const float *weight, rlx_super *out) {
   int groups = shape->subs / LANES, n = 256 / shape->subs;
   rlx_group loaded[MAX_GROUPS];
   subs all[MAX_GROUPS];
-  rlx_fit_load(src, n, shape->subs, groups, RLX_EXPONENT_SHARED, loaded);
+  rlx_fit_load(src, weight, n, shape->subs, groups, RLX_EXPONENT_SHARED, loaded);
   for (int k = 0; k < groups; k++) all[k].g = loaded[k];
   const rlx_group *g = &all[0].g;
   pair real = fit_subs(shape, sign_of(src), groups, all);

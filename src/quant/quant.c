@@ -37,9 +37,13 @@ rlx_status rlx_quant_decode(rlx_dtype dtype, const void *src, float *dst, size_t
   return RLX_OK;
 }
 
-rlx_status rlx_quant_encode(rlx_dtype dtype, const float *src, void *dst, size_t n) {
+rlx_status rlx_quant_encode_weighted(rlx_dtype dtype, const float *src, const float *weight, void *dst, size_t n) {
   RLX_TRY(check("quant encode", dtype, src, dst, n));
   const rlx_dtype_info *info = rlx_dtype_describe(dtype);
-  codecs[dtype].encode(src, dst, n / info->block_elements);
+  codecs[dtype].encode(src, weight, dst, n / info->block_elements);
   return RLX_OK;
+}
+
+rlx_status rlx_quant_encode(rlx_dtype dtype, const float *src, void *dst, size_t n) {
+  return rlx_quant_encode_weighted(dtype, src, NULL, dst, n);
 }

@@ -14,5 +14,8 @@
 bool rlx_quant_is_block(rlx_dtype dtype);
 bool rlx_quant_can_encode(rlx_dtype dtype);
 /* rlx_quant_decode and rlx_quant_encode are public: rlx.h. */
+/* The same with a weight for the squared error of each element, finite and from about 1e-6 to 1e6; NULL: 1 for each.
+ * tq1_0, tq2_0 and q8_k take no weights. */
+rlx_status rlx_quant_encode_weighted(rlx_dtype dtype, const float *src, const float *weight, void *dst, size_t n);
 
 #endif

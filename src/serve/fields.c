@@ -8,7 +8,7 @@
 #include "io/file_json.h"
 #include "serve/serve.h"
 
-enum { MAX_VALUES = 1 << 18, MAX_STOPS = 64, MAX_BIASES = 1024 };
+enum { MAX_VALUES = 1 << 18, MAX_STOPS = 64, MAX_BIASES = 1024, MAX_ADAPTERS = 8 };
 
 const char *sv_kind(const json_t *v) { return json_kind_name(v); }
 
@@ -192,6 +192,30 @@ static rlx_status take_biases(sv_fields *f, sv_job *j) {
   return RLX_OK;
 }
 
+/* "lora": [{"id": 0, "scale": 0.5}]; adapters that are not named do not count. */
+static rlx_status take_adapters(sv_fields *f, sv_job *j) {
+  const json_t *v = sv_take(f, "lora");
+  if (!v) return RLX_OK;
+  if (!json_is_array(v) || json_array_size(v) > MAX_ADAPTERS)
+    return RLX_FAIL(RLX_INVALID, "lora: expected a list of at most %d adapters, got %s", (int)MAX_ADAPTERS, sv_kind(v));
+  for (size_t i = 0; i < json_array_size(v); i++) {
+    int64_t id = -1;
+    const json_t *e = json_array_get(v, i), *number = json_object_get(e, "id"), *scale = json_object_get(e, "scale");
+    double x = scale ? json_number_value(scale) : 1;
+    if (!number || !whole_of(number, &id) || id < 0 || id >= (int64_t)j->server->adapters.n)
+      return RLX_FAIL(RLX_INVALID, "lora: element %zu: expected the id of one of the server's %zu adapters", i,
+                      j->server->adapters.n);
+    if ((scale && !json_is_number(scale)) || !(x >= -1e6 && x <= 1e6))
+      return RLX_FAIL(RLX_INVALID, "lora: element %zu: expected a number as its scale", i);
+    rlx_lm_adapter a = {(uint32_t)id, (float)x};
+    if (!rlx_array_push(&j->adapters, a)) return RLX_FAIL(RLX_NO_MEMORY, "adapters");
+  }
+  rlx_lm_adapter none = {0, 0}; /* an empty list is a choice as well */
+  if (!j->adapters.n && j->server->adapters.n && !rlx_array_push(&j->adapters, none))
+    return RLX_FAIL(RLX_NO_MEMORY, "adapters");
+  return RLX_OK;
+}
+
 /* A seed may be any integer; without one, each answer has its own. */
 static rlx_status take_seed(sv_fields *f, sv_job *j) {
   const json_t *v = sv_take(f, "seed");
@@ -217,6 +241,7 @@ rlx_status sv_take_options(sv_fields *f, sv_job *j) {
   RLX_TRY(take_stops(f, j, "stop"));
   RLX_TRY(take_stops(f, j, "stop_sequences"));
   RLX_TRY(take_biases(f, j));
+  RLX_TRY(take_adapters(f, j));
   return take_seed(f, j);
 }
 

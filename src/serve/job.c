@@ -50,6 +50,7 @@ static void destroy(sv_job *j) {
   rlx_array_deinit(&j->runs);
   rlx_array_deinit(&j->stops);
   rlx_array_deinit(&j->biases);
+  rlx_array_deinit(&j->adapters);
   rlx_str_deinit(&j->form);
   rlx_str_deinit(&j->fresh);
   rlx_str_deinit(&j->out);
@@ -234,6 +235,8 @@ static rlx_status submit_runs(sv_job *j, rlx_lm *lm) {
   o.n_stops = j->stops.n;
   o.biases = j->biases.v;
   o.n_biases = j->biases.n;
+  o.adapters = j->adapters.v;
+  o.n_adapters = j->adapters.n;
   for (size_t i = 0; i < j->runs.n; i++) {
     sv_run *r = &j->runs.v[i];
     o.seed = seed_of(j, i);

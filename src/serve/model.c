@@ -78,6 +78,20 @@ static void find_template(sv_model *m) {
   if (forced) m->template_name = forced;
 }
 
+/* All of them count as the server was told, where a request does not say. */
+static rlx_status load_adapters(sv_model *m) {
+  const struct rlx_server *s = m->server;
+  rlx_lm_adapter *all = rlx_mem_calloc(s->adapters.n + 1, sizeof *all);
+  rlx_status status = all ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "adapters");
+  for (size_t i = 0; i < s->adapters.n && !status; i++) {
+    all[i].scale = s->adapters.v[i].scale;
+    status = rlx_lm_adapter_load(m->lm, s->adapters.v[i].path, &all[i].number);
+  }
+  if (!status && s->adapters.n) status = rlx_lm_adapters_use(m->lm, all, s->adapters.n);
+  rlx_mem_free(all);
+  return status;
+}
+
 static rlx_status load(sv_model *m) {
   rlx_lm_desc d = describe(m);
   rlx_lm_info info = {RLX_LM_INFO_INIT};
@@ -90,6 +104,7 @@ static rlx_status load(sv_model *m) {
   if (!s) s = make_room(m, bytes_of(&info));
   d.dry_run = false;
   if (!s) s = rlx_lm_load(&d, &m->lm);
+  if (!s) s = load_adapters(m);
   if (!s) s = rlx_lm_describe(m->lm, &info);
   if (s) return s;
   find_template(m);

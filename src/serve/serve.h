@@ -46,6 +46,7 @@ struct rlx_server {
   uint32_t port, process;
   rlx_server_desc desc; /* its texts are in `texts` */
   RLX_ARRAY(char *) texts;
+  RLX_ARRAY(rlx_server_adapter) adapters; /* their paths are in `texts` */
   RLX_ARRAY(sv_model *) models;
   rlx_os_thread watcher;
   bool has_watcher;
@@ -265,6 +266,7 @@ struct sv_job {
   rlx_lm_options options;
   RLX_ARRAY(const char *) stops;
   RLX_ARRAY(rlx_lm_bias) biases;
+  RLX_ARRAY(rlx_lm_adapter) adapters; /* none: the server's */
   uint32_t n_top;
   bool wants_logprobs, echo;
   RLX_ARRAY(sv_run) runs;

@@ -40,6 +40,10 @@ static rlx_status copy_texts(struct rlx_server *s) {
   if (!d->host) d->host = "127.0.0.1";
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     if (*texts[i] && !(*texts[i] = sv_copy_text(s, *texts[i]))) return RLX_FAIL(RLX_NO_MEMORY, "a text");
+  for (size_t i = 0; i < d->n_adapters; i++) {
+    rlx_server_adapter a = {sv_copy_text(s, d->adapters[i].path), d->adapters[i].scale};
+    if (!a.path || !rlx_array_push(&s->adapters, a)) return RLX_FAIL(RLX_NO_MEMORY, "an adapter's path");
+  }
   return RLX_OK;
 }
 
@@ -57,6 +61,11 @@ static rlx_status check_desc(const rlx_server_desc *d) {
   if (!d->n_models || !d->models) return RLX_FAIL(RLX_INVALID, "%s: expected at least one model", call);
   for (size_t i = 0; i < d->n_models; i++)
     if (!d->models[i].path) return RLX_FAIL(RLX_INVALID, "%s: model %zu has no path", call, i);
+  if (d->n_adapters && (!d->adapters || d->n_models > 1))
+    return RLX_FAIL(RLX_INVALID, "%s: %zu adapters: %s", call, d->n_adapters,
+                    d->adapters ? "expected one model" : "the list is NULL");
+  for (size_t i = 0; i < d->n_adapters; i++)
+    if (!d->adapters[i].path) return RLX_FAIL(RLX_INVALID, "%s: adapter %zu has no path", call, i);
   if (d->port > 65535) return RLX_FAIL(RLX_INVALID, "%s: port %u: at most 65535", call, (unsigned)d->port);
   if (!d->tls_certificate != !d->tls_key)
     return RLX_FAIL(RLX_INVALID, "%s: TLS needs a certificate and its key, got only one", call);
@@ -97,6 +106,7 @@ static void destroy(struct rlx_server *s) {
   for (size_t i = 0; i < s->texts.n; i++) rlx_mem_free(s->texts.v[i]);
   rlx_array_deinit(&s->models);
   rlx_array_deinit(&s->texts);
+  rlx_array_deinit(&s->adapters);
   rlx_cond_destroy(&s->changed);
   rlx_mutex_destroy(&s->lock);
   rlx_mem_free(s);

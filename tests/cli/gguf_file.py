@@ -81,3 +81,31 @@ def tiny_llama_parts(seed=1):
         for name, shape in layer.items():
             tensors[f"blk.{i}.{name}.weight"] = weight(*shape) if shape else ((WIDTH,), [1.0] * WIDTH)
     return metadata, tensors
+
+
+def tiny_adapter(path, seed=2, rank=2, alpha=4.0, size=0.5):
+    """An adapter (LoRA) of that llama, as llama.cpp's converter writes it."""
+    draw = random.Random(seed)
+    tensors = {}
+    for i in range(LAYERS):
+        for name, out, into in (("attn_q", WIDTH, WIDTH), ("ffn_down", WIDTH, FFN)):
+            tensors[f"blk.{i}.{name}.weight.lora_a"] = ((rank, into), [draw.gauss(0, size) for _ in range(rank * into)])
+            tensors[f"blk.{i}.{name}.weight.lora_b"] = ((out, rank), [draw.gauss(0, size) for _ in range(out * rank)])
+    return write_gguf(path, {"general.type": "adapter", "general.architecture": "llama", "adapter.type": "lora",
+                             "adapter.lora.alpha": ("f32", alpha)}, tensors)
+
+
+def merged_llama(path, adapter_seed=2, scale=1.0, rank=2, alpha=4.0, size=0.5):
+    """The llama with that adapter added to its weights."""
+    metadata, tensors = tiny_llama_parts()
+    draw = random.Random(adapter_seed)
+    for i in range(LAYERS):
+        for name, out, into in (("attn_q", WIDTH, WIDTH), ("ffn_down", WIDTH, FFN)):
+            a = [draw.gauss(0, size) for _ in range(rank * into)]
+            b = [draw.gauss(0, size) for _ in range(out * rank)]
+            shape, w = tensors[f"blk.{i}.{name}.weight"]
+            by = scale * alpha / rank
+            tensors[f"blk.{i}.{name}.weight"] = shape, [
+                w[r * into + c] + by * sum(b[r * rank + k] * a[k * into + c] for k in range(rank))
+                for r in range(out) for c in range(into)]
+    return write_gguf(path, metadata, tensors)

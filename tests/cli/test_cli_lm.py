@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from cli import RLX, SECONDS, Skip, check, close, equal, fails, load, main, rlx, rlx_json, test, write
-from gguf_file import CONTEXT, tiny_llama
+from gguf_file import CONTEXT, merged_llama, tiny_adapter, tiny_llama
 
 if "generate" not in rlx("--help", expect=0).out:
     print("SKIP all: this rlx was built without language models\n0 passed, 0 failed, 1 skipped")
@@ -284,6 +284,30 @@ def how_a_chat_draws():
     check(said("--repeat-penalty", 1) == said() != said("--repeat-penalty", 1.5), "a penalty changes the text")
     check(said("--repeat-penalty", 1.5, "--repeat-last-n", 1) != said("--repeat-penalty", 1.5), "so does its window")
     fails("generate", "m.gguf", "-p", "a", "--repeat-penalty", 0.001, *ON_CPU, says="expected a number from 0.01 to 100")
+
+
+@test
+def adapters():
+    """--lora equals a model whose weights were merged; the text that it changes is the same by every command."""
+    model()
+    tiny_adapter("a.gguf")
+    merged_llama("w.gguf", scale=0.5)
+    how = ("--exact", "--cache", "f32", *ON_CPU)
+    for name, more in (("m.gguf", ()), ("m.gguf", ("--lora", "a.gguf=0.5")), ("w.gguf", ()),
+                       ("m.gguf", ("--lora", "a.gguf", "--lora", "a.gguf=-0.5"))):
+        rlx("logits", name, "--tokens", "1,5,9,3,40", "--out", f"l{len(more)}{name[0]}.npy", "-q", *more, *how, expect=0)
+    plain, lora, merged, both = (load(f"l{n}.npy")[2] for n in ("0m", "2m", "0w", "4m"))
+    check(max(abs(a - b) for a, b in zip(lora, merged)) < 1e-4, "merged")
+    check(max(abs(a - b) for a, b in zip(both, merged)) < 1e-4, "two that add up")
+    check(max(abs(a - b) for a, b in zip(plain, merged)) > 1e-2, "it changes nothing")
+    ask = ("generate", "-p", "the cab", "-n", "12", "--ignore-end", *how)
+    texts = [rlx_json(*ask[:1], name, *ask[1:], *more)["text"] for name, more in (("m.gguf", ("--lora", "a.gguf=0.5")), ("w.gguf", ()), ("m.gguf", ()))]
+    check(texts[0] == texts[1] != texts[2], texts)
+    write("t.txt", "the cab is a bad cab")
+    found = [rlx_json("perplexity", name, "t.txt", *more, *how)["perplexity"] for name, more in (("m.gguf", ("--lora", "a.gguf=0.5")), ("w.gguf", ()))]
+    close([math.log(found[0])], [math.log(found[1])], "perplexity", 1e-5)
+    fails("generate", "m.gguf", "-p", "x", "--lora", "m.gguf", *ON_CPU, says="adapter.type is not 'lora'")
+    fails("generate", "m.gguf", "-p", "x", "--lora", "none.gguf=2", *ON_CPU, says="none.gguf")
 
 
 @test

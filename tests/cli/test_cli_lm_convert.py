@@ -11,6 +11,7 @@ import struct
 import sys
 
 from cli import ROOT, Skip, check, equal, fails, file_json, main, rlx, rlx_json, test, write
+from gguf_file import tiny_llama
 from lm_files import need_lm, safetensors
 
 GOLDEN = ROOT / "tests/golden/lm"
@@ -282,6 +283,50 @@ def llama_cpp_runs_it():
         ours, theirs = numpy.load("l.npy"), numpy.array(other.scores[:other.n_tokens])
         check(abs(ours - theirs).max() < 2e-2 * abs(ours).max(), f"{pre}: {abs(ours - theirs).max()} of {abs(ours).max()}")
         other.close()
+
+
+# ---- Importance matrices, mixes, patterns
+
+
+TEXT = "the cab abides a bad fade; " * 40
+
+
+@test
+def an_importance_matrix_is_measured_and_used():
+    need_lm()
+    tiny_llama("m.gguf")
+    write("t.txt", TEXT)
+    for name in ("i.gguf", "i.dat"):
+        told = rlx_json("imatrix", "m.gguf", "t.txt", "--out", name, "--window", "32", "--tokens", "128", "--device", "cpu")
+        equal((told["file"], told["matrices"], told["windows"], told["tokens"]), (name, 15, 4, 128), name)
+        found = rlx_json("convert", "m.gguf", "q.gguf", "--type", "q4_0", "--imatrix", name, "--errors", "-q")
+        plain = rlx_json("convert", "m.gguf", "q.gguf", "--type", "q4_0", "--errors", "-q")
+        weighted = [e for e in found["errors"] if "weighted_error" in e]
+        equal(len(weighted), 15, f"{name}: {found['errors']}")
+        check(not any("weighted_error" in e for e in plain["errors"]), plain)
+        before = {e["tensor"]: e["error"] for e in plain["errors"]}
+        check(sum(e["error"] > before[e["tensor"]] for e in weighted) > 8, "the plain error grows, for the weighted one's sake")
+    more = rlx_json("imatrix", "m.gguf", "t.txt", "--out", "j.gguf", "--more", "i.gguf", "--window", "32", "--tokens", "64", "--device", "cpu")
+    equal(file_json("info", "j.gguf")["metadata"]["imatrix.chunk_count"], 6, more)
+    shown = rlx("convert", "m.gguf", "q.gguf", "--type", "Q4_0", "--imatrix", "i.gguf", "--errors", expect=0).out
+    check("weighted tensor" in shown.splitlines()[0] and "blk.0.attn_q.weight" in shown, shown)
+    write("n.dat", "nonsense")
+    fails("convert", "m.gguf", "q.gguf", "--type", "q4_0", "--imatrix", "n.dat", says="n.dat")
+    fails("imatrix", "m.gguf", "t.txt", "--out", "k.gguf", "--window", "32", "--tokens", "8", says="window of 32 at least")
+    fails("imatrix", "m.gguf", "t.txt", "--out", "k.bin", "--window", "32", "--tokens", "32", says=".gguf or .dat")
+    rlx("imatrix", "m.gguf", "t.txt", expect=2)
+
+
+@test
+def types_by_pattern():
+    need_lm()
+    tiny_llama("m.gguf")
+    rlx("convert", "m.gguf", "q.gguf", "--type", "q4_0", "--tensor-type", "blk.1.*=q8_0", "--tensor-type", "*attn_q*=f16", "-q", expect=0)
+    types = {t["name"]: t["dtype"] for t in file_json("info", "q.gguf")["tensors"]}
+    equal([types[f"blk.{n}.weight"] for n in ("0.attn_k", "1.attn_k", "0.attn_q", "1.attn_q")], ["q4_0", "q8_0", "f16", "f16"])
+    fails("convert", "m.gguf", "q.gguf", "--tensor-type", "x*=q8_0", says="no matrix has a name that matches 'x*'")
+    fails("convert", "m.gguf", "q.gguf", "--tensor-type", "x", says="expected PATTERN=TYPE")
+    equal("q4_k_m" in rlx("convert", "m.gguf", "q.gguf", "--type", "q4_k_x", expect=2).err, True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import sys
 import time
 
 from cli import ROOT, RLX, SECONDS, Skip, check, equal, fails, main, rlx, rlx_json, test, write
+from gguf_file import tiny_adapter
 from lm_packages import packages
 from lm_server import EXACT, SHAKESPEARE, Server, fetched, need_server, tiny_chat
 
@@ -285,6 +286,31 @@ def tools():
 
 
 # ---- What is refused
+
+
+@test
+def adapters_by_request():
+    """Requests with different adapters at once: each text is that of the command with that adapter."""
+    tiny_chat()
+    tiny_adapter("a.gguf", 2)
+    tiny_adapter("b.gguf", 3)
+    choices = [None, [], [{"id": 0}], [{"id": 1, "scale": 0.5}], [{"id": 0, "scale": -1}, {"id": 1}]]
+    loras = [["a.gguf=0", "b.gguf"], [], ["a.gguf"], ["b.gguf=0.5"], ["a.gguf=-1", "b.gguf"]]
+    def alone(which):
+        more = [word for lora in which for word in ("--lora", lora)]
+        return rlx_json("generate", "tiny.gguf", "-p", "the cab", "-n", "12", "--ignore-end", *more, "--exact", "--cache", "f32", "--device", "cpu")["text"]
+    with Server("tiny.gguf", "--lora", "a.gguf=0", "--lora", "b.gguf") as s:
+        def ask(choice):
+            body = {"prompt": "the cab", "max_tokens": 12, "temperature": 0, "ignore_eos": True}
+            return s.post(TEXT, body if choice is None else {**body, "lora": choice}).json["choices"][0]["text"]
+        with concurrent.futures.ThreadPoolExecutor(5) as pool:
+            texts = list(pool.map(ask, choices))
+        equal(texts, [alone(which) for which in loras])
+        equal(len(set(texts)), 5, "each adapter has its own text")
+        for wrong in (5, [5], [{}], [{"id": 2}], [{"id": -1}], [{"id": 0.5}], [{"id": 0, "scale": "x"}], [{"id": 0}] * 9):
+            s.refuses(TEXT, {"prompt": "x", "lora": wrong}, 400, "lora")
+    fails("serve", "tiny.gguf", "b=tiny.gguf", "--lora", "a.gguf", "--port", "0", says="expected one model")
+    fails("serve", "tiny.gguf", "--lora", "none.gguf", "--port", "0", says="none.gguf")
 
 
 @test
