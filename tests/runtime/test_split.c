@@ -278,3 +278,13 @@ TEST(memory_that_fails) {
   rlx_graph_destroy(w.graph);
   rlx_session_destroy(w.session);
 }
+
+TEST(rows_of_block_types_are_whole) {
+  rlx_graph *g;
+  CHECK_FAILS(expr_graph("param w: q8_0[4,64]", "slice(%w) {axes=[1], start=[0], stop=[32]}", &g), RLX_INVALID,
+              "the last axis of q8_0 is not sliced");
+  CHECK_FAILS(expr_graph("param w: q8_0[4,64]", "slice(%w) {axes=[-1], start=[-1], stop=[-100], step=[-1]}", &g),
+              RLX_INVALID, "the last axis");
+  CHECK_OK(expr_graph("param w: q8_0[4,64]", "slice(%w) {axes=[1], start=[0], stop=[64]}", &g));
+  rlx_graph_destroy(g);
+}
