@@ -45,10 +45,11 @@ static void stage_deinit(stage *s) {
 
 /* Rows of a weight that is larger than the target takes. They are copied when weights are loaded. */
 static bool is_part_of_large(const rlx_pass_context *ctx, const rlx_graph *g, const rlx_node_rec *n) {
-  if (!ctx->large || n->op != RLX_OP_slice || rlx_graph_at(g, n->in[0])->op != RLX_OP_param) return false;
+  const rlx_rewrite_large *large = rlx_pass_large(ctx);
+  if (!large || n->op != RLX_OP_slice || rlx_graph_at(g, n->in[0])->op != RLX_OP_param) return false;
   const rlx_type *t = &rlx_graph_at(g, n->in[0])->type;
   size_t bytes;
-  return rlx_tensor_bytes(t->dtype, t->shape, &bytes) == RLX_OK && bytes > ctx->large->max_bytes;
+  return rlx_tensor_bytes(t->dtype, t->shape, &bytes) == RLX_OK && bytes > large->max_bytes;
 }
 
 static bool ask(const rlx_pass_context *ctx, const rlx_graph *g, rlx_node id, const char **why) {
@@ -112,7 +113,7 @@ static rlx_status step(const plan *p, const stage *from, rlx_node id, stage *to,
   rlx_node replaced = RLX_NONE;
   if (rewrite && !is_rewritable(from->graph, n)) why = "it is empty, and its sizes are too large to rearrange";
   else if (rewrite) RLX_TRY(rewrite_node(rewrite, 0, from->graph, id, to, map, in, &replaced, &why));
-  const rlx_rewrite_large *large = stays ? NULL : p->ctx->large;
+  const rlx_rewrite_large *large = stays ? NULL : rlx_pass_large(p->ctx);
   if (large && !replaced)
     RLX_TRY(rewrite_node(large->split, large->max_bytes, from->graph, id, to, map, in, &replaced, &why));
   if (replaced) {

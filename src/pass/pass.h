@@ -27,6 +27,15 @@ typedef struct rlx_pass_context {
   uint32_t n_origin;
 } rlx_pass_context;
 
+/* What splits weights for the target; a library without GPUs has nothing that does. */
+static inline const rlx_rewrite_large *rlx_pass_large(const rlx_pass_context *ctx) {
+#ifdef RLX_NO_SPLITS
+  return (void)ctx, NULL;
+#else
+  return ctx->large;
+#endif
+}
+
 typedef rlx_status (*rlx_pass_fn)(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out);
 
 typedef struct rlx_pass {

@@ -130,9 +130,12 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
                             .supports = supports,      .supports_user = &t, .switches = k->switches,
                             .after = report_pass,      .after_user = p};
   rlx_stop stop = stop_of(watch);
-  rlx_rewrite_large large = {c->device->backend->split_large, c->device->info.max_window_bytes};
-  const bool splits = large.split && large.max_bytes;
-  rlx_status s = rlx_optimize_for(bound, &o, splits ? &large : NULL, &stop, &c->optimized);
+  const rlx_rewrite_large *large = NULL;
+#ifndef RLX_NO_SPLITS
+  const rlx_rewrite_large splits = {c->device->backend->split_large, c->device->info.max_window_bytes};
+  if (splits.split && splits.max_bytes) large = &splits;
+#endif
+  rlx_status s = rlx_optimize_for(bound, &o, large, &stop, &c->optimized);
   rlx_graph_destroy(bound);
   s = answered(&t, s);
   if (!s) c->graph = rlx_optimized_graph(c->optimized);

@@ -22,19 +22,28 @@ static rlx_status copy_bytes(const rlx_weights *w, const rlx_type *type, uint32_
 }
 
 rlx_status rlx_weight_copy_allocate(rlx_weights *w, rlx_weight_copy *c) {
-  if (c->block || c->host) return RLX_OK;
-  if (c->layout != RLX_LAYOUT_IN_HOST) RLX_TRY(rlx_block_pool_get(w->session->blocks, c->bytes, false, &c->block));
-  else if (!(c->host = rlx_mem_alloc((size_t)c->bytes)))
-    return RLX_FAIL(RLX_NO_MEMORY, "%llu bytes for a weight", (unsigned long long)c->bytes);
+  if (c->block || rlx_weight_copy_host(c)) return RLX_OK;
+#ifndef RLX_NO_SPLITS
+  if (c->layout == RLX_LAYOUT_IN_HOST) {
+    c->host = rlx_mem_alloc((size_t)c->bytes);
+    if (!c->host) return RLX_FAIL(RLX_NO_MEMORY, "%llu bytes for a weight", (unsigned long long)c->bytes);
+    w->bytes += c->bytes;
+    return RLX_OK;
+  }
+#endif
+  RLX_TRY(rlx_block_pool_get(w->session->blocks, c->bytes, false, &c->block));
   w->bytes += c->bytes;
   return RLX_OK;
 }
 
 /* A block in host memory returns its pages to the system before it goes back to the pool. */
 static void copy_free(rlx_weights *w, rlx_weight_copy *c) {
-  if (c->block || c->host) w->bytes -= c->bytes;
-  if (c->host) rlx_mem_discard(c->host, (size_t)c->bytes);
-  rlx_mem_free(c->host);
+  void *host = rlx_weight_copy_host(c);
+  if (c->block || host) w->bytes -= c->bytes;
+  if (host) {
+    rlx_mem_discard(host, (size_t)c->bytes);
+    rlx_mem_free(host);
+  }
   if (c->block && c->block->map && w->session->device->info.kind == RLX_DEVICE_CPU)
     rlx_mem_discard(c->block->map, (size_t)c->bytes);
   rlx_block_pool_put(w->session->blocks, c->block);
@@ -75,7 +84,7 @@ static rlx_weight_copy *find_copy(const rlx_weight *weight, uint32_t layout) {
 /* The copy that contains the value; NULL: there is none. */
 rlx_weight_copy *rlx_weight_filled(const rlx_weight *weight) {
   rlx_weight_copy *c = weight->has_value ? weight->copies : NULL;
-  while (c && !c->block && !c->host) c = c->next;
+  while (c && !c->block && !rlx_weight_copy_host(c)) c = c->next;
   return c;
 }
 
@@ -84,8 +93,8 @@ static rlx_status copy_convert(rlx_weights *w, const rlx_weight *weight, const r
                                const rlx_weight_copy *to) {
   rlx_queue *q = rlx_session_queue(w->session);
   rlx_bound from_at = rlx_weight_copy_at(from), to_at = rlx_weight_copy_at(to);
-  if (from->host)
-    return rlx_bound_write(q, &to_at, &weight->type, to->layout, weight->type.dtype, from->host,
+  if (rlx_weight_copy_host(from))
+    return rlx_bound_write(q, &to_at, &weight->type, to->layout, weight->type.dtype, rlx_weight_copy_host(from),
                            rlx_dims_count(&weight->type.shape));
   size_t count = rlx_dims_count(&weight->type.shape);
   rlx_dtype dtype = weight->type.dtype;
@@ -268,7 +277,7 @@ static rlx_status write_host(rlx_weights *w, const rlx_type *type, const rlx_wei
 }
 
 static rlx_status write_copy(rlx_weights *w, const rlx_type *type, const rlx_weight_copy *c, const new_value *v) {
-  if (c->host) return write_host(w, type, c, v);
+  if (rlx_weight_copy_host(c)) return write_host(w, type, c, v);
   rlx_queue *q = rlx_session_queue(w->session);
   const rlx_bound at = rlx_weight_copy_at(c);
   const rlx_tensor *t = v->tensor;
@@ -332,7 +341,8 @@ bool rlx_weights_is_plain(rlx_weights *w, const char *name, const rlx_type *type
   rlx_mutex_lock(&w->lock);
   const rlx_weight *weight = find_named(w, name);
   bool is_plain = type->dtype != RLX_BOOL;
-  for (const rlx_weight_copy *c = weight ? weight->copies : NULL; c; c = c->next) is_plain &= c->layout == 0 || c->host;
+  for (const rlx_weight_copy *c = weight ? weight->copies : NULL; c; c = c->next)
+    is_plain &= c->layout == 0 || rlx_weight_copy_host(c);
   rlx_mutex_unlock(&w->lock);
   return is_plain;
 }
@@ -353,8 +363,9 @@ static rlx_status read_weight(rlx_weights *w, const char *name, rlx_dtype dtype,
   RLX_TRY(rlx_weight_check_value(weight));
   const rlx_weight_copy *c = rlx_weight_filled(weight);
   rlx_bound at = rlx_weight_copy_at(c);
-  if (c->host) RLX_TRY(rlx_convert_check(weight->type.dtype, dtype));
-  if (c->host) return rlx_convert_array(dtype, data, weight->type.dtype, c->host, count);
+  const void *host = rlx_weight_copy_host(c);
+  if (host) RLX_TRY(rlx_convert_check(weight->type.dtype, dtype));
+  if (host) return rlx_convert_array(dtype, data, weight->type.dtype, host, count);
   return rlx_bound_read(rlx_session_queue(w->session), &at, &weight->type, c->layout, dtype, data, count);
 }
 

@@ -27,6 +27,13 @@ typedef struct rlx_weight_copy {
   void *host;       /* the bytes, in a copy with RLX_LAYOUT_IN_HOST */
 } rlx_weight_copy;
 
+/* The bytes of a copy in memory of the host; NULL: it is on the device. A library without GPUs has none. */
+#ifdef RLX_NO_SPLITS
+static inline void *rlx_weight_copy_host(const rlx_weight_copy *c) { return (void)c, NULL; }
+#else
+static inline void *rlx_weight_copy_host(const rlx_weight_copy *c) { return c->host; }
+#endif
+
 typedef struct rlx_weight {
   char *name;        /* of a weight that is set; else NULL */
   rlx_graph *recipe; /* of a weight that is computed; else NULL */

@@ -202,7 +202,7 @@ static void note_seen(rlx_weights *w, rlx_weight *weight) {
 static rlx_status load_source(const rlx_weights *w, const rlx_weight *source, rlx_tensor *value, bool *owned) {
   const rlx_weight_copy *c = rlx_weight_filled(source);
   const rlx_type *type = &source->type;
-  void *plain = c->host ? c->host : c->layout == 0 ? c->block->map : NULL;
+  void *host = rlx_weight_copy_host(c), *plain = host ? host : c->layout == 0 ? c->block->map : NULL;
   *owned = !plain;
   if (plain) {
     *value = (rlx_tensor){type->dtype, type->shape, {plain}, (size_t)c->bytes};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults.h"
 #include "rules.h"
 #include "run_check.h"
 #include "runtime/weights.h"
@@ -220,3 +221,70 @@ static void check_bytes(bool compiled_first) {
 
 TEST(bytes_for_parts) { check_bytes(true); }
 TEST(bytes_before_parts) { check_bytes(false); }
+
+/* ---- memory that fails ---- */
+
+typedef struct world {
+  rlx_session *session;
+  rlx_graph *graph;
+  rlx_weights *weights;
+  rlx_executable *executable;
+} world;
+
+static rlx_status compile_once(void *user) {
+  const world *w = user;
+  rlx_session *s; /* of its own: a session keeps blocks */
+  rlx_executable *e = NULL;
+  RLX_TRY(run_session(devices[0], 1, &s));
+  rlx_status status = rlx_compile(s, w->graph, NULL, &e);
+  rlx_executable_destroy(e);
+  rlx_session_destroy(s);
+  return status;
+}
+
+static rlx_status set_and_run(void *user) {
+  const world *w = user;
+  const rlx_tensor t = table_tensor();
+  RLX_TRY(rlx_weights_set(w->weights, "w", &t));
+  return rlx_executable_run(w->executable);
+}
+
+static rlx_status set_unread(void *user) {
+  const world *w = user;
+  const rlx_tensor t = table_tensor();
+  rlx_weights *other;
+  RLX_TRY(rlx_weights_create(w->session, &other));
+  rlx_status s = rlx_weights_set(other, "w", &t);
+  rlx_weights_destroy(other);
+  return s;
+}
+
+TEST(memory_that_fails) {
+  world w;
+  OPEN_SESSION(devices[0], 1, &w.session);
+  CHECK_OK(expr_graph("param w: f32[997,67]; idx: i32[4]", "gather(%w, %idx)", &w.graph));
+  CHECK_OK(rlx_weights_create(w.session, &w.weights));
+  CHECK_OK(rlx_compile(w.session, w.graph, OPTIONS(.weights = w.weights), &w.executable));
+  fill_table(6);
+  const rlx_tensor t = table_tensor();
+  CHECK_OK(rlx_weights_set(w.weights, "w", &t));
+  check_lookup(w.executable);
+  CHECK_OK(alloc_sweep(set_and_run, &w));
+  CHECK_OK(alloc_sweep(set_unread, &w));
+  CHECK_OK(alloc_sweep(compile_once, &w));
+  check_lookup(w.executable);
+  rlx_executable_destroy(w.executable);
+  rlx_weights_destroy(w.weights);
+  rlx_graph_destroy(w.graph);
+  rlx_session_destroy(w.session);
+}
+
+TEST(rows_of_block_types_are_whole) {
+  rlx_graph *g;
+  CHECK_FAILS(expr_graph("param w: q8_0[4,64]", "slice(%w) {axes=[1], start=[0], stop=[32]}", &g), RLX_INVALID,
+              "the last axis of q8_0 is not sliced");
+  CHECK_FAILS(expr_graph("param w: q8_0[4,64]", "slice(%w) {axes=[-1], start=[-1], stop=[-100], step=[-1]}", &g),
+              RLX_INVALID, "the last axis");
+  CHECK_OK(expr_graph("param w: q8_0[4,64]", "slice(%w) {axes=[1], start=[0], stop=[64]}", &g));
+  rlx_graph_destroy(g);
+}

@@ -174,6 +174,55 @@ const cases = {
     });
   },
 
+  /* WebGPU where the module cannot suspend: a text, a graph, texts and loads that are stopped; why not, where memory is
+   * not shared. */
+  async withoutJspi() {
+    const page = await openPage(),
+      workers = new Set();
+    page.on("worker", (worker) => workers.add(worker.url().split("/").pop()));
+    const found = await page.evaluate(async () => {
+      const rlx = await import("./rlx/index.js"),
+        on = { device: "webgpu", jspi: false };
+      const why = rlx.whyNoWebGpu(on);
+      const text = `graph { %1 = input "x" : f32[3,5]  %2 = param "w" : f32[7,5]
+        %3 = matmul(%1, %2) {trans_b=true}  %4 = softmax(%3)  output "y" = %4 }`;
+      const inputs = {
+        x: { data: new Float32Array(15).map((_, i) => Math.sin(i)), shape: [3, 5] },
+        w: { data: new Float32Array(35).map((_, i) => Math.cos(i)), shape: [7, 5] },
+      };
+      const wrong = await rlx.graph(text, on).catch((e) => ({ status: e.status, message: e.message }));
+      if (wrong.status) return { why, ...wrong };
+      const values = async (graph) => [...(await graph.run(inputs)).y.data];
+      const graph = { webgpu: await values(wrong), cpu: await values(await rlx.graph(text, { device: "cpu" })) };
+      await wrong.close();
+      const texts = {};
+      for (const device of ["cpu", "webgpu"]) {
+        const lm = await rlx.loadLm("models/shakespeare.gguf", { ...on, device, exact: true });
+        texts[device] = await lm.generate("ROMEO:", { maxTokens: 12 }).text();
+        texts[`${device} is`] = lm.device.backend;
+        if (device === "webgpu") {
+          const abort = new AbortController(),
+            reply = lm.generate("ROMEO:", { maxTokens: 200, signal: abort.signal });
+          let pieces = 0;
+          texts.stopped = await (async () => {
+            for await (const piece of reply) if (piece && ++pieces === 3) abort.abort();
+            return "not stopped";
+          })().catch((error) => error.name);
+          texts.again = await lm.generate("ROMEO:", { maxTokens: 12 }).text();
+        }
+        await lm.close();
+      }
+      const abort = new AbortController();
+      const load = await rlx
+        .loadLm("models/shakespeare.gguf", { ...on, signal: abort.signal, onProgress: () => abort.abort() })
+        .catch((error) => error.name);
+      const { devices } = await rlx.devices(on);
+      const { memory, wasm } = await rlx.about(on);
+      return { why, graph, texts, load, devices: devices.map((d) => d.backend), live: memory.live, wasm };
+    });
+    return { ...found, workers: [...workers], errors };
+  },
+
   /* Aborting a load: the call fails, and in the end nothing is left. */
   async cancelLoad() {
     const page = await openPage();

@@ -129,6 +129,28 @@ def text_on_webgpu():
 
 
 @test
+def webgpu_without_promise_integration():
+    plain = drive("withoutJspi", page=["--plain"])
+    check("needs shared memory: the page is not cross-origin isolated" in plain["why"], f"a plain page: {plain}")
+    equal((plain["status"], plain["message"]), ("unsupported", plain["why"]), "a graph on a plain page")
+    if not (WASM.with_name(WASM.name + "-threads") / "rlx_web.wasm").is_file():
+        raise Skip("build/wasm-threads is not built (cmake --preset wasm-threads)")
+    webgpu()
+    told = drive("withoutJspi")
+    check(told["why"] is None and "threads" in told["wasm"], f"the module: {told}")
+    check({"gpu_worker.js"} <= set(told["workers"]), f"the workers: {told['workers']}")
+    difference = max(abs(a - b) for a, b in zip(told["graph"]["webgpu"], told["graph"]["cpu"], strict=True))
+    check(difference < 1e-5, f"a graph: {told['graph']}")
+    texts = told["texts"]
+    equal(texts["webgpu is"], "webgpu", "the device")
+    equal(texts["webgpu"], texts["cpu"], "the greedy text on webgpu")
+    equal(texts["again"], texts["cpu"], "the text after one that was stopped")
+    equal((texts["stopped"], told["load"]), ("AbortError", "AbortError"), "what was stopped")
+    check("webgpu" in told["devices"], f"devices: {told['devices']}")
+    equal((told["live"], told["errors"]), (0, []), "blocks left, errors on the page")
+
+
+@test
 def onnx_models():
     fetch_model("magika")
     fetch_model("ppocr")

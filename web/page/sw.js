@@ -22,6 +22,8 @@ const FILES = [
   "rlx/module.js",
   "rlx/wasi.js",
   "rlx/files.js",
+  "rlx/gpu_remote.js",
+  "rlx/gpu_worker.js",
   "rlx/reader.js",
   "rlx/thread.js",
   "rlx/threads.js",

@@ -10,6 +10,9 @@
  * led there must be wrapped by WebAssembly.promising. Callbacks are called through the exported function table; texts
  * for them are put into memory that the module offers (rlx_wgpu_scratch).
  *
+ * Where there is no JSPI, the objects of WebGPU are in another worker than the module, which waits for them by Atomics
+ * (gpu_remote.js, gpu_worker.js). Memory is then shared, and callbacks are what that worker sends back.
+ *
  * A call that throws here, where webgpu.h only reports an error, reports it to the device's error callback.
  */
 
@@ -45,13 +48,17 @@ const UNDEFINED = 0xffffffff; // a limit, a query, the length of a text that end
 
 const errorType = error => ERROR_TYPES[error.constructor.name] ?? ERROR_TYPES.GPUInternalError;
 
-/** Whether this thread can use WebGPU from a wasm module: it has WebGPU, and the module can wait. */
+/** Whether this thread can use WebGPU from a wasm module in it: it has WebGPU, and the module can suspend. */
 export function hasGpu() {
   return Boolean(globalThis.navigator?.gpu) && typeof WebAssembly.Suspending === 'function';
 }
 
+/** The functions that return a future, a BigInt. */
+export const FUTURES = new Set(['InstanceRequestAdapter', 'AdapterRequestDevice', 'DevicePopErrorScope',
+  'DeviceCreateComputePipelineAsync', 'QueueOnSubmittedWorkDone', 'BufferMapAsync']);
+
 /**
- * The import object of module "webgpu".
+ * The import object of module "webgpu", for a module in this thread.
  *
  * @param {() => WebAssembly.Instance} getInstance the instance, once it exists: its exports memory,
  *   __indirect_function_table and rlx_wgpu_scratch are used
@@ -59,12 +66,36 @@ export function hasGpu() {
  */
 export function gpuImports(getInstance) {
   const exports = () => getInstance().exports;
+  const {functions, run, wait} = gpuFunctions({
+    isThere: hasGpu,
+    memory: () => exports().memory,
+    scratch: () => exports().rlx_wgpu_scratch() >>> 0,
+    callback: at => exports().__indirect_function_table.get(at),
+  });
+  /** Suspends only where a promise is returned. */
+  const processEvents = () => wait()?.then(() => run()) ?? run();
+  const imports = {wgpuInstanceProcessEvents: hasGpu() ? new WebAssembly.Suspending(processEvents) : processEvents};
+  for (const [name, f] of Object.entries(functions)) imports[`wgpu${name}`] = f;
+  return imports;
+}
 
+/**
+ * The functions, without "wgpu" before their names, over a module's memory.
+ *
+ * @param {object} host
+ * @param {() => boolean} host.isThere whether an instance can be created
+ * @param {() => WebAssembly.Memory} host.memory
+ * @param {() => number} host.scratch address of the module's scratch memory, of 4096 bytes
+ * @param {(at: number) => Function} host.callback an entry of the module's function table
+ * @returns {{functions: Record<string, Function>, wait: () => Promise | null, run: () => void}} wait: null if a promise
+ *   has settled, else a promise that one has; run: calls the callbacks of those that have
+ */
+export function gpuFunctions(host) {
   // ---- memory. It may grow, and then it has another buffer. Addresses arrive as signed numbers. ----
 
   let seen = new DataView(new ArrayBuffer(0));
   function view() {
-    const {buffer} = exports().memory;
+    const {buffer} = host.memory();
     if (seen.buffer !== buffer) seen = new DataView(buffer);
     return seen;
   }
@@ -75,7 +106,7 @@ export function gpuImports(getInstance) {
   const putU64 = (at, v) => view().setBigUint64(at >>> 0, BigInt(v), true);
 
   /** @returns {Uint8Array} of the module's memory itself, which may be shared between threads */
-  const bytes = (at, n) => new Uint8Array(exports().memory.buffer, at >>> 0, n >>> 0);
+  const bytes = (at, n) => new Uint8Array(host.memory().buffer, at >>> 0, n >>> 0);
 
   /** The same for those who take no shared memory: a copy of it. */
   function ownBytes(at, n) {
@@ -90,11 +121,11 @@ export function gpuImports(getInstance) {
   function text(at) {
     const data = u32(at), length = u32(at + 4);
     if (!data) return '';
-    const end = length === UNDEFINED ? new Uint8Array(exports().memory.buffer).indexOf(0, data) : data + length;
+    const end = length === UNDEFINED ? new Uint8Array(host.memory().buffer).indexOf(0, data) : data + length;
     return decoder.decode(ownBytes(data, end - data));
   }
 
-  const scratch = () => exports().rlx_wgpu_scratch() >>> 0; // of 4096 bytes
+  const {scratch, callback} = host;
 
   /**
    * Puts at most four texts into the scratch memory, behind 16 bytes for others; the next call overwrites them.
@@ -144,8 +175,6 @@ export function gpuImports(getInstance) {
     settled.push(call);
     wake();
   }
-
-  const callback = at => exports().__indirect_function_table.get(at);
 
   /**
    * Calls the callback of a WGPU..CallbackInfo when what `begin` returned is settled, with what `args` makes of the
@@ -236,7 +265,7 @@ export function gpuImports(getInstance) {
   }
 
   const functions = {
-    CreateInstance: () => hasGpu() ? add(navigator.gpu) : 0,
+    CreateInstance: () => host.isThere() ? add(navigator.gpu) : 0,
     InstanceRequestAdapter(instance, options, info) {
       const wanted = {powerPreference: u32(options + 8) === 2 ? 'high-performance' : undefined,
         forceFallbackAdapter: u32(options + 12) !== 0};
@@ -335,7 +364,7 @@ export function gpuImports(getInstance) {
 
     ComputePassEncoderSetPipeline: (pass, pipeline) => get(pass).setPipeline(get(pipeline)),
     ComputePassEncoderSetBindGroup: (pass, i, group, n, at) =>
-      get(pass).setBindGroup(i, get(group), list(n, at, 4, u32)),
+      get(pass).setBindGroup(i, get(group), Array.isArray(at) ? at : list(n, at, 4, u32)), // an array: already read
     ComputePassEncoderDispatchWorkgroups: (pass, x, y, z) => get(pass).dispatchWorkgroups(x >>> 0, y >>> 0, z >>> 0),
     ComputePassEncoderEnd: pass => get(pass).end(),
     ComputePassEncoderRelease: release,
@@ -348,9 +377,6 @@ export function gpuImports(getInstance) {
     QuerySetRelease: release,
   };
 
-  const futures = new Set(['InstanceRequestAdapter', 'AdapterRequestDevice', 'DevicePopErrorScope',
-    'DeviceCreateComputePipelineAsync', 'QueueOnSubmittedWorkDone', 'BufferMapAsync']);
-
   /** A call that throws reports an error and returns zero. */
   function guarded(name, f) {
     return (...args) => {
@@ -359,25 +385,25 @@ export function gpuImports(getInstance) {
       } catch (error) {
         for (const device of devices)
           reportError(device, ERROR_TYPES.GPUValidationError, `wgpu${name}: ${error.message}`);
-        return futures.has(name) ? 0n : 0;
+        return FUTURES.has(name) ? 0n : 0;
       }
     };
   }
 
-  /**
-   * Suspends only where a promise is returned. Where nothing is under way, the page's own events still get their turn:
-   * the loss of a device is one.
-   */
-  function processEvents() {
-    const run = () => { while (settled.length) settled.shift()(); };
-    if (settled.length) return run();
+  /** Where nothing is under way, the page's own events still get their turn: the loss of a device is one. */
+  function wait() {
+    if (settled.length) return null;
     return new Promise(resolve => {
       wake = resolve;
       if (!pending) setTimeout(resolve);
-    }).then(run);
+    });
   }
 
-  const imports = {wgpuInstanceProcessEvents: hasGpu() ? new WebAssembly.Suspending(processEvents) : processEvents};
-  for (const [name, f] of Object.entries(functions)) imports[`wgpu${name}`] = guarded(name, f);
-  return imports;
+  /** @param {() => boolean} isFull ends it early; the rest is for the next call */
+  function run(isFull = () => false) {
+    while (settled.length && !isFull()) settled.shift()();
+  }
+
+  const all = Object.entries(functions).map(([name, f]) => [name, guarded(name, f)]);
+  return {functions: Object.fromEntries(all), wait, run};
 }

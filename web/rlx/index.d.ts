@@ -17,6 +17,8 @@ export type Files = Source | Record<string, Source>;
 export interface WorkerOptions {
   /** "auto" (the default): a GPU if there is one. "cpu", "webgpu", or a device's name. */
   device?: string;
+  /** Whether JavaScript Promise Integration may be used to wait for a GPU, where there is one (the default). */
+  jspi?: boolean;
   /** The module: a .wasm file, or a folder (ending with "/") with its variants. Default: beside index.js. */
   wasmUrl?: string | URL;
 }
@@ -214,7 +216,7 @@ export function graph(text: string, options?: Omit<LoadOptions, "onProgress" | "
 /* ---- Devices, conformance, workers ---- */
 
 /** Why WebGPU cannot be used here; null if it can. */
-export function whyNoWebGpu(): string | null;
+export function whyNoWebGpu(options?: { jspi?: boolean }): string | null;
 export function devices(options?: WorkerOptions & { signal?: AbortSignal }): Promise<{
   devices: DeviceInfo[];
   absent: { backend: string; why: string }[];

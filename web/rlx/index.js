@@ -408,9 +408,10 @@ export async function graph(text, options = {}) {
 
 /* { devices: [..], absent: [{ backend, why }] } */
 export async function devices(options = {}) {
-  let why = whyNoWebGpu();
-  if (!why) await runtimeFor(true, options.wasmUrl).ready.catch((error) => (why = error.message));
-  const found = await runtimeFor(!why, options.wasmUrl).call("devices", {}, { signal: options.signal });
+  let why = whyNoWebGpu(options);
+  const runtime = (gpu) => runtimeFor(gpu, options.wasmUrl, options.jspi);
+  if (!why) await runtime(true).ready.catch((error) => (why = error.message));
+  const found = await runtime(!why).call("devices", {}, { signal: options.signal });
   if (why) {
     found.absent = found.absent.filter((a) => a.backend !== "webgpu");
     found.absent.push({ backend: "webgpu", why });
@@ -421,8 +422,8 @@ export async function devices(options = {}) {
 const RESULTS = ["pass", "host", "unsupported", "fail"];
 
 /* Runs the conformance cases of every op (or of those that match `pattern`) on a device, against the reference. */
-export async function conform({ device, pattern = "", onRow, signal, wasmUrl } = {}) {
-  const { name, runtime } = await findRuntime({ device, wasmUrl });
+export async function conform({ device, pattern = "", onRow, signal, wasmUrl, jspi } = {}) {
+  const { name, runtime } = await findRuntime({ device, wasmUrl, jspi });
   const counts = { pass: 0, host: 0, unsupported: 0, fail: 0 };
   const onEvent = ({ event, row }) => {
     if (event !== "row") return;
@@ -436,15 +437,15 @@ export async function conform({ device, pattern = "", onRow, signal, wasmUrl } =
 
 /* Version, file and features of the module, its memory and threads: { version, wasm, features, memory: { bytes, live },
  * threads: { usual, started, inUse, why } }; `why` is the reason for one thread, or null. */
-export async function about({ device, wasmUrl } = {}) {
-  const runtime = runtimeFor(chooseDevice(device).gpu, wasmUrl);
+export async function about({ device, wasmUrl, jspi } = {}) {
+  const runtime = runtimeFor(chooseDevice(device, jspi).gpu, wasmUrl, jspi);
   const info = await runtime.ready;
   return { ...info, memory: await runtime.call("memory", {}), threads: await runtime.call("threads", {}) };
 }
 
 /* Passes what the library logs to fn(level, text), of workers for this kind of device; null ends it. */
-export async function setLog(fn, { device, wasmUrl } = {}) {
-  const runtime = runtimeFor(chooseDevice(device).gpu, wasmUrl);
+export async function setLog(fn, { device, wasmUrl, jspi } = {}) {
+  const runtime = runtimeFor(chooseDevice(device, jspi).gpu, wasmUrl, jspi);
   runtime.onLog = fn;
   await runtime.call("log", { on: !!fn });
 }

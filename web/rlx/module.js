@@ -5,8 +5,10 @@
  * They are tried from the fastest that the engine validates; one that is not there or does not compile is passed over.
  *
  * Calls: one at a time. With a GPU an export may suspend (JavaScript Promise Integration) while C waits; a second call
- * would run on the same stack in memory, so it waits its turn here. */
+ * would run on the same stack in memory, so it waits its turn here. Without JSPI the thread itself waits
+ * (gpu_remote.js). */
 import { isNode } from "./files.js";
+import { gpuImports } from "./gpu.js";
 import { Threads, createSharedMemory, isThreaded, whyOneThread } from "./threads.js";
 import { Wasi } from "./wasi.js";
 
@@ -88,6 +90,9 @@ function absentGpu(module) {
   return Object.fromEntries(wanted.map((i) => [i.name, () => 0]));
 }
 
+/* WebGPU in the module's own thread, by JavaScript Promise Integration. */
+export const SUSPENDING = { suspends: true, imports: gpuImports, attach: () => {} };
+
 /* ---- An instance ---- */
 
 const encoder = new TextEncoder(),
@@ -96,7 +101,7 @@ const encoder = new TextEncoder(),
 export class Instance {
   #turn = Promise.resolve();
 
-  /* callbacks: the functions of module "rlx", called with this instance first; gpu: gpu.js, or null */
+  /* callbacks: the functions of module "rlx", called with this instance first; gpu: SUSPENDING, a RemoteGpu, or null */
   static async create({ module, callbacks, gpu = null, onLine = () => {} }) {
     const it = new Instance();
     it.wasi = new Wasi({ onOut: onLine, onError: onLine });
@@ -106,11 +111,12 @@ export class Instance {
     it.instance = await WebAssembly.instantiate(module, {
       wasi_snapshot_preview1: it.wasi.imports(),
       rlx: bound,
-      webgpu: gpu ? gpu.gpuImports(() => it.instance) : absentGpu(module),
+      webgpu: gpu ? gpu.imports(() => it.instance, module) : absentGpu(module),
       ...(isThreaded(module) ? { env: { memory: createSharedMemory() } } : {}),
     });
     it.exports = it.instance.exports;
     it.wasi.attach(it.exports.memory);
+    gpu?.attach(it.exports);
     it.exports._initialize?.();
     it.waiting = {}; // exports that may wait for a GPU
     it.threads = new Threads(it);
@@ -130,7 +136,7 @@ export class Instance {
     try {
       if (this.dead) throw this.dead;
       this.wasi.takeError(); // of an earlier call
-      if (!this.gpu) return this.exports[name](...args);
+      if (!this.gpu?.suspends) return this.exports[name](...args);
       this.waiting[name] ??= WebAssembly.promising(this.exports[name]);
       return await this.waiting[name](...args);
     } catch (error) {

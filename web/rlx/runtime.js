@@ -4,6 +4,8 @@
  * call into the module suspend. One that has stopped is replaced at the next load. Cancels go by message, and where
  * memory can be shared also by a flag that C code sees while it runs. */
 
+import { whyOneThread } from "./threads.js";
+
 export const isNode = typeof process === "object" && !!process.versions?.node && typeof window === "undefined";
 
 export class RlxError extends Error {
@@ -18,20 +20,21 @@ export class RlxError extends Error {
 
 /* ---- Devices ---- */
 
-/* Why WebGPU cannot be used here; null if it can. */
-export function whyNoWebGpu() {
+/* Why WebGPU cannot be used here; null if it can. jspi: whether JavaScript Promise Integration may be used. */
+export function whyNoWebGpu({ jspi = true } = {}) {
   if (!globalThis.navigator?.gpu)
     return isNode
       ? "Node has no WebGPU"
       : "this browser has no WebGPU (navigator.gpu), or the page is not served securely";
-  if (typeof WebAssembly.Suspending !== "function" || typeof WebAssembly.promising !== "function")
-    return "this browser has no JavaScript Promise Integration (WebAssembly.Suspending), needed to wait for a GPU";
-  return null;
+  if (jspi && typeof WebAssembly.Suspending === "function" && typeof WebAssembly.promising === "function") return null;
+  const why = whyOneThread(); // then a worker waits by Atomics
+  const without = jspi ? "this browser has no" : "without";
+  return why && `${without} JavaScript Promise Integration (WebAssembly.Suspending), a GPU needs shared memory: ${why}`;
 }
 
 /* "auto": with a GPU if there is one. The name that the library gets, and whether the worker needs a GPU. */
-export function chooseDevice(device = "auto") {
-  const why = whyNoWebGpu();
+export function chooseDevice(device = "auto", jspi = true) {
+  const why = whyNoWebGpu({ jspi });
   if (device === "auto") return { name: why ? "cpu" : "", gpu: !why };
   const gpu = device.startsWith("webgpu");
   if (gpu && why) throw new RlxError("unsupported", why);
@@ -57,16 +60,16 @@ class Runtime {
   #pending = new Map();
   #nextId = 1;
 
-  constructor({ wasmUrl, gpu }) {
+  constructor({ wasmUrl, gpu, jspi }) {
     const shared = typeof SharedArrayBuffer === "function" && (isNode || globalThis.crossOriginIsolated === true);
     this.flags = shared ? new Int32Array(new SharedArrayBuffer(4 * CANCEL_SLOTS)) : null;
     this.isDead = false;
     this.onLog = null;
-    this.ready = this.#start(wasmUrl, gpu);
+    this.ready = this.#start(wasmUrl, gpu, jspi);
     this.ready.catch(() => {}); // reported by the first call
   }
 
-  async #start(wasmUrl, gpu) {
+  async #start(wasmUrl, gpu, jspi) {
     if (isNode) {
       const { Worker: Thread } = await import("node:worker_threads");
       this.worker = new Thread(new URL("./worker.js", import.meta.url));
@@ -83,7 +86,7 @@ class Runtime {
     return new Promise((resolve, reject) => {
       this.started = { resolve, reject };
       this.#keep(1);
-      this.worker.postMessage({ type: "start", wasmUrl, gpu, cancelFlags: this.flags });
+      this.worker.postMessage({ type: "start", wasmUrl, gpu, jspi, cancelFlags: this.flags });
     });
   }
 
@@ -188,10 +191,10 @@ class Runtime {
 
 const runtimes = new Map();
 
-export function runtimeFor(gpu, wasmUrl) {
+export function runtimeFor(gpu, wasmUrl, jspi = true) {
   const url = String(wasmUrl === undefined ? new URL("./", import.meta.url) : absolute(wasmUrl));
-  const key = `${gpu} ${url}`;
-  if (!runtimes.has(key) || runtimes.get(key).isDead) runtimes.set(key, new Runtime({ wasmUrl: url, gpu }));
+  const key = `${gpu} ${gpu && jspi} ${url}`;
+  if (!runtimes.has(key) || runtimes.get(key).isDead) runtimes.set(key, new Runtime({ wasmUrl: url, gpu, jspi }));
   return runtimes.get(key);
 }
 
@@ -204,9 +207,9 @@ export async function shutdown() {
 
 /* The worker for a device, and the device's name in it. If any device will do and the GPU's worker does not start, that
  * is the CPU's. */
-export async function findRuntime({ device = "auto", wasmUrl }) {
-  const { name, gpu } = chooseDevice(device),
-    runtime = runtimeFor(gpu, wasmUrl);
+export async function findRuntime({ device = "auto", wasmUrl, jspi = true }) {
+  const { name, gpu } = chooseDevice(device, jspi),
+    runtime = runtimeFor(gpu, wasmUrl, jspi);
   if (!gpu || device !== "auto") return { name, runtime };
   try {
     await runtime.ready;

@@ -8,8 +8,8 @@
  * event loop runs, so a cancel is seen. Where memory can be shared, `flags` carries cancels also into calls that do not
  * return to the loop for long: loading, running a graph, reading a prompt. */
 import { folderSpecs, isNode, openSource } from "./files.js";
-import { Instance, compile, engineFeatures } from "./module.js";
-import { countThreads } from "./threads.js";
+import { Instance, SUSPENDING, compile, engineFeatures } from "./module.js";
+import { countThreads, isThreaded } from "./threads.js";
 
 let post = null; // (message, transferred)
 let wasm = null;
@@ -76,17 +76,25 @@ const callbacks = {
 
 /* ---- Start ---- */
 
-async function start({ wasmUrl, gpu, cancelFlags }) {
+/* How the module waits for a GPU. */
+async function openGpu(jspi) {
+  if (!globalThis.navigator?.gpu)
+    throw new Failure({ status: "not found", message: "WebGPU is not available in workers of this browser" });
+  if (jspi && engineFeatures().jspi) return SUSPENDING;
+  return (await import("./gpu_remote.js")).RemoteGpu.start();
+}
+
+async function start({ wasmUrl, gpu, jspi, cancelFlags }) {
   flags = cancelFlags;
-  let gpuModule = null;
-  if (gpu) {
-    gpuModule = await import("./gpu.js");
-    if (!gpuModule.hasGpu())
-      throw new Failure({ status: "not found", message: "WebGPU is not available in workers of this browser" });
-  }
-  const { module, url } = await compile(wasmUrl, { threads: !gpu }); // a call that waits for a GPU has one thread
+  const how = gpu ? await openGpu(jspi) : null;
+  const { module, url } = await compile(wasmUrl, { threads: !how?.suspends }); // one that suspends has one thread
+  if (how && !how.suspends && !isThreaded(module))
+    throw new Failure({
+      status: "unsupported",
+      message: `without JavaScript Promise Integration a GPU needs a variant with threads, and ${url} has none`,
+    });
   const onLine = (text) => post({ type: "event", id: 0, event: "log", level: 2, text });
-  wasm = await Instance.create({ module, callbacks, gpu: gpuModule, onLine });
+  wasm = await Instance.create({ module, callbacks, gpu: how, onLine });
   return { version: wasm.text(wasm.now("rlx_web_version")), wasm: url, features: engineFeatures() };
 }
 
@@ -174,7 +182,7 @@ async function close(object, handle, name) {
 }
 
 /* The threads that an object may have of the n that were asked for. */
-const takeThreads = async (n) => wasm.threads.ensure(await countThreads(n));
+const takeThreads = async (n) => (wasm.gpu ? 1 : wasm.threads.ensure(await countThreads(n)));
 
 /* Opens what is in files. `open(path)` returns an address or 0. */
 async function openFiles(id, kind, files, open, describeName) {
