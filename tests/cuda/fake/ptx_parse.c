@@ -272,8 +272,8 @@ static bool read_line(reader *r, const char *line) {
 
 ptx_program *ptx_read(const char *text, char why[256]) {
   reader r = {.p = fake_new(sizeof(ptx_program)), .text = text, .why = why};
-  char line
-    [MAX_LINE]; /* a copy: sscanf looks for the end of the text it is given, and in a sanitizer's build so does strcspn */
+  /* A copy: sscanf looks for the end of the text it is given; in a sanitizer's build strcspn does as well. */
+  char line[MAX_LINE];
   const size_t bytes = strlen(text);
   bool ok = true;
   while (ok && text[r.at]) {
