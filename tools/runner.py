@@ -130,7 +130,7 @@ class Cores:
 
     @contextlib.contextmanager
     def take(self, number):
-        if not self.all:
+        if not self.all or not number:
             yield
             return
         number = min(number, self.all)
@@ -272,6 +272,9 @@ def build_tree(report, preset, jobs, compiler, directory, options, targets):
                                                           *(["--target", *targets] if targets else [])], takes=takes))
 
 
+# They wait for a browser most of their time, so they run beside what takes the cores.
+BROWSERS = re.compile(r"test_(web_browser|web_faults|webgpu_browser|serve_page)$")
+
 # A program and its twin of another build never run at once: they may use one folder or fetch one package.
 running = collections.defaultdict(threading.Lock)
 
@@ -279,8 +282,9 @@ running = collections.defaultdict(threading.Lock)
 def run_program(report, label, command, env, timeout):
     """One test program: its closing line is its result."""
     log = label.replace("/", "-") + ".log"
-    with running[label.rpartition("/")[2]]:
-        code, text, seconds = call(command, log, env=env, timeout=timeout)
+    name = label.rpartition("/")[2]
+    with running[name]:
+        code, text, seconds = call(command, log, env=env, timeout=timeout, takes=0 if BROWSERS.match(name) else 1)
     closings = CLOSING.findall(text)
     notable = [line for line in text.splitlines() if NOTABLE.search(line)]
     if not closings:
@@ -304,7 +308,7 @@ def run_program(report, label, command, env, timeout):
 
 
 # These take longest, so they begin first: otherwise a core waits at the end while another runs one of them.
-LONGEST = re.compile(r"test_(vulkan_faults|cuda|special|quant_every|gpu_|conform|lm_engine|lm_hostile|scale|cli_lm_)")
+LONGEST = re.compile(r"test_(serve_page|web_|webgpu_browser|vulkan_faults|cuda|special|quant_every|gpu_|conform|lm_engine|lm_hostile|scale|cli_lm_)")
 
 
 def run_programs(report, group, commands, jobs, env=None, timeout=6 * HANG_SECONDS):
