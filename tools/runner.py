@@ -308,7 +308,8 @@ def run_program(report, label, command, env, timeout):
 
 
 # These take longest, so they begin first: otherwise a core waits at the end while another runs one of them.
-LONGEST = re.compile(r"test_(serve_page|web_|webgpu_browser|vulkan_faults|cuda|special|quant_every|gpu_|conform|lm_engine|lm_hostile|scale|cli_lm_)")
+LONGEST = re.compile(r"test_(serve_page|web_|webgpu_browser|vulkan_faults|cuda|special|quant_every|gpu_|conform|lm_engine|lm_hostile|"
+                     r"lm_pack|lm_draft|lm_jinja|json_schema|scale|cli_lm_)")
 
 
 def run_programs(report, group, commands, jobs, env=None, timeout=6 * HANG_SECONDS):
@@ -316,7 +317,8 @@ def run_programs(report, group, commands, jobs, env=None, timeout=6 * HANG_SECON
     commands = sorted(commands, key=lambda c: not LONGEST.match(c[0]))
     cache = {"XDG_CACHE_HOME": str(BUILD / "cache")}  # of compiled pipelines: not the user's own
     env = {**SANITIZER_ENV, **cache, **(env or {})}
-    with concurrent.futures.ThreadPoolExecutor(jobs, initializer=enter, initargs=(here(),)) as pool:
+    at_once = jobs + (sum(bool(BROWSERS.match(name)) for name, _ in commands) if cores.all else 0)
+    with concurrent.futures.ThreadPoolExecutor(at_once, initializer=enter, initargs=(here(),)) as pool:
         for done in [pool.submit(run_program, report, f"{group}/{name}", command, env, timeout)
                      for name, command in commands]:
             done.result()

@@ -1,8 +1,8 @@
 /* Runs the invocations of a workgroup on fibers, stacks of their own. A fiber takes one invocation after the other, to
  * the last or to one that reaches a barrier; there the fiber waits, and the next one takes what is left. When all have
- * ended or wait, those that wait continue from the first. So a kernel without barriers is one loop on one stack, and the
- * order is always the same: failures are reproducible. A barrier that only some invocations reach is an error on every
- * GPU: it is reported as a fault.
+ * ended or wait, those that wait continue from the first. So a kernel without barriers is one loop on one stack, and
+ * the order is always the same: failures are reproducible. A barrier that only some invocations reach is an error on
+ * every GPU: it is reported as a fault.
  *
  * Fibers are switched with ucontext. They are kept from group to group, since the address sanitizer, which is notified
  * of each switch, makes a second stack for every fiber, and that takes longer than most kernels. */
