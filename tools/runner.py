@@ -3,16 +3,26 @@
 The one idea: everything that is checked ends as three counts (passed, failed, skipped) in one place, Report, whose last
 line a person or a script reads. A step says on the screen what went wrong or was left out; the whole of its output is
 in build/logs/. A program that dies, hangs, or says nothing at its end counts as one failure, never as nothing.
+
+Steps may run side by side (run_steps): each has a page of its own for what it says, and all share the cores, which go to
+the earliest step that waits. So the machine has work while a step waits for its last program or its linker.
 """
 
+import collections
 import concurrent.futures
+import contextlib
+import heapq
+import itertools
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
+import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -32,53 +42,153 @@ SANITIZER_ENV = {
 
 
 class Report:
-    """The sum of everything, and what to read first when it is not clean."""
+    """The sum of everything, what to read first when it is not clean, and what took the cores longest."""
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
-        self.failures, self.skips = [], []
+        self.failures, self.skips = [], []  # each with the number of its step
         self.broken = set()  # build trees that did not build: what lies in them is old
         self.start = time.monotonic()
+        self.lock = threading.Lock()
 
     def add(self, name, passed=0, failed=0, skipped=0, why=""):
-        self.passed += passed
-        self.failed += failed
-        self.skipped += skipped
-        if failed:
-            self.failures.append(f"{name}: {why or f'{failed} failed'}")
-        if skipped:
-            self.skips.append(f"{name}: {why if not failed and why else f'{skipped} skipped'}")
+        with self.lock:
+            self.passed += passed
+            self.failed += failed
+            self.skipped += skipped
+            if failed:
+                self.failures.append((here().rank, f"{name}: {why or f'{failed} failed'}"))
+            if skipped:
+                self.skips.append((here().rank, f"{name}: {why if not failed and why else f'{skipped} skipped'}"))
 
     def close(self):
+        costs = sorted(spent, reverse=True)
+        total = f"{sum(c[1] for c in costs):.0f} s and {sum(c[2] for c in costs):.0f} s in the kernel"
+        print(f"\n== most time on the cores, of {total}; all of it: build/logs/times.tsv")
+        for _, user, kernel, seconds, log in costs[:10]:
+            print(f"   {user:6.1f} s and {kernel:5.1f} s in the kernel, {seconds:5.1f} s by the clock: {log.removesuffix('.log')}")
         print(f"\n== summary, after {time.monotonic() - self.start:.0f} s")
         for title, lines in (("skipped", self.skips), ("FAILED", self.failures)):
-            for line in lines:
+            for _, line in sorted(lines, key=lambda told: told[0]):
                 print(f"   {title}  {line}")
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped", flush=True)
         return 1 if self.failed or not self.passed else 0
 
 
+class Page:
+    """What a step says: shown at once where all steps before it have ended, kept until then otherwise."""
+
+    lock = threading.Lock()
+
+    def __init__(self, rank=0, live=True):
+        self.rank, self.live, self.lines = rank, live, []
+
+    def write(self, line):
+        with self.lock:
+            if self.live:
+                print(line, flush=True)
+            else:
+                self.lines.append(line)
+
+    def show(self):
+        with self.lock:
+            self.live = True
+            if self.lines:
+                print("\n".join(self.lines), flush=True)
+
+
+PAGE = Page()  # where no steps run side by side
+local = threading.local()
+
+
+def here():
+    return getattr(local, "page", PAGE)
+
+
+def enter(page):
+    local.page = page
+
+
 def heading(text):
-    print(f"\n== {text}", flush=True)
+    here().write(f"\n== {text}")
 
 
 def say(text):
-    print(f"   {text}", flush=True)
+    here().write(f"   {text}")
 
 
-def call(command, log, env=None, timeout=None, cwd=ROOT):
-    """Runs a command into a log file. Returns (exit code, its text, seconds); the code is None where time ran out."""
+class Cores:
+    """The cores that all steps share. Where several wait, those of the earliest step come first."""
+
+    def __init__(self):
+        self.all = self.free = None  # no limit but what each step sets itself
+        self.changed = threading.Condition()
+        self.waiting, self.count = [], itertools.count()
+
+    def share(self, number):
+        self.all = self.free = number
+
+    @contextlib.contextmanager
+    def take(self, number):
+        if not self.all or not number:
+            yield
+            return
+        number = min(number, self.all)
+        with self.changed:
+            me = (here().rank, next(self.count))
+            heapq.heappush(self.waiting, me)
+            self.changed.wait_for(lambda: self.waiting[0] == me and self.free >= number)
+            heapq.heappop(self.waiting)
+            self.free -= number
+            self.changed.notify_all()
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.free += number
+                self.changed.notify_all()
+
+
+cores = Cores()
+spent = []  # (all seconds on the cores, those outside and in the kernel, by the clock, log) of each command
+
+
+def note_time(used, seconds, log):
+    with cores.changed, open(LOGS / "times.tsv", "a" if spent else "w") as out:
+        spent.append((used.ru_utime + used.ru_stime, used.ru_utime, used.ru_stime, seconds, log))
+        out.write(f"{used.ru_utime:.2f}\t{used.ru_stime:.2f}\t{seconds:.2f}\t{log.removesuffix('.log')}\n")
+
+
+def wait(process, timeout):
+    """Waits for a process, for so long at most. Returns (exit code or None, what it and its children used)."""
+    late = threading.Event()
+
+    def end():
+        late.set()
+        os.kill(process.pid, signal.SIGKILL)
+    timer = threading.Timer(timeout, end) if timeout else None
+    if timer:
+        timer.daemon = True
+        timer.start()
+    _, status, used = os.wait4(process.pid, 0)
+    if timer:
+        timer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return None if late.is_set() else process.returncode, used
+
+
+def call(command, log, env=None, timeout=None, cwd=ROOT, takes=1):
+    """Runs a command into a log file, when so many cores are free. Returns (exit code, its text, seconds); the code is
+    None where time ran out."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    begin = time.monotonic()
-    with open(LOGS / log, "wb") as out:
+    with cores.take(takes), open(LOGS / log, "wb") as out:
+        begin = time.monotonic()
         out.write((" ".join(map(str, command)) + "\n").encode())
         out.flush()
         try:
-            code = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=out,
-                                  stderr=subprocess.STDOUT, cwd=cwd, env={**os.environ, **(env or {})},
-                                  timeout=timeout).returncode
-        except subprocess.TimeoutExpired:
-            code = None
+            code, used = wait(subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=out,
+                                               stderr=subprocess.STDOUT, cwd=cwd, env={**os.environ, **(env or {})}), timeout)
+            note_time(used, time.monotonic() - begin, log)
         except OSError as error:
             out.write(f"cannot run: {error}\n".encode())
             code = 127
@@ -122,9 +232,33 @@ def same_program(a, b):
     return bool(a and b) and os.path.realpath(a) == os.path.realpath(b)
 
 
+def halved(jobs):
+    """How many cores one command that can use them all takes: half, since each of them ends with what only one core can do."""
+    return max(1, jobs // 2) if cores.all else jobs
+
+
+trees = {}  # build trees that a step of this run makes for others too: an event each, set when it is made
+
+
+def await_tree(report, name):
+    """Waits for a build tree that another step of this run makes. Returns whether one did, just now."""
+    if name in trees:
+        trees[name].wait()
+    return name in trees and name not in report.broken
+
+
 def build(report, preset, jobs, compiler=None, directory=None, options=(), targets=()):
     """Configures and builds a preset with this compiler; both must succeed."""
     directory = BUILD / (directory or preset)
+    done = build_tree(report, preset, jobs, compiler, directory, options, targets)
+    if not done:
+        report.broken.add(directory.name)
+    if directory.name in trees:
+        trees[directory.name].set()
+    return done
+
+
+def build_tree(report, preset, jobs, compiler, directory, options, targets):
     cache = directory / "CMakeCache.txt"
     had = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", cache.read_text(), re.MULTILINE) if cache.is_file() else None
     if had and compiler and not same_program(had[1], compiler):
@@ -132,18 +266,25 @@ def build(report, preset, jobs, compiler=None, directory=None, options=(), targe
         had = None
     if compiler and not had:
         options = [f"-DCMAKE_C_COMPILER={compiler}", *options]
-    if (step(report, f"{directory.name}: configure", ["cmake", "--preset", preset, "-B", directory, *options])
-            and step(report, f"{directory.name}: build", ["cmake", "--build", directory, "-j", str(jobs),
-                                                          *(["--target", *targets] if targets else [])])):
-        return True
-    report.broken.add(directory.name)
-    return False
+    takes = halved(jobs)
+    return (step(report, f"{directory.name}: configure", ["cmake", "--preset", preset, "-B", directory, *options])
+            and step(report, f"{directory.name}: build", ["cmake", "--build", directory, "-j", str(takes),
+                                                          *(["--target", *targets] if targets else [])], takes=takes))
+
+
+# They wait for a browser most of their time, so they run beside what takes the cores.
+BROWSERS = re.compile(r"test_(web_browser|web_faults|webgpu_browser|serve_page)$")
+
+# A program and its twin of another build never run at once: they may use one folder or fetch one package.
+running = collections.defaultdict(threading.Lock)
 
 
 def run_program(report, label, command, env, timeout):
     """One test program: its closing line is its result."""
     log = label.replace("/", "-") + ".log"
-    code, text, seconds = call(command, log, env=env, timeout=timeout)
+    name = label.rpartition("/")[2]
+    with running[name]:
+        code, text, seconds = call(command, log, env=env, timeout=timeout, takes=0 if BROWSERS.match(name) else 1)
     closings = CLOSING.findall(text)
     notable = [line for line in text.splitlines() if NOTABLE.search(line)]
     if not closings:
@@ -167,7 +308,8 @@ def run_program(report, label, command, env, timeout):
 
 
 # These take longest, so they begin first: otherwise a core waits at the end while another runs one of them.
-LONGEST = re.compile(r"test_(vulkan_faults|cuda|special|quant_every|gpu_|conform|lm_engine|lm_hostile|scale|cli_lm_)")
+LONGEST = re.compile(r"test_(serve_page|web_|webgpu_browser|vulkan_faults|cuda|special|quant_every|gpu_|conform|lm_engine|lm_hostile|"
+                     r"lm_pack|lm_draft|lm_jinja|json_schema|scale|cli_lm_)")
 
 
 def run_programs(report, group, commands, jobs, env=None, timeout=6 * HANG_SECONDS):
@@ -175,7 +317,8 @@ def run_programs(report, group, commands, jobs, env=None, timeout=6 * HANG_SECON
     commands = sorted(commands, key=lambda c: not LONGEST.match(c[0]))
     cache = {"XDG_CACHE_HOME": str(BUILD / "cache")}  # of compiled pipelines: not the user's own
     env = {**SANITIZER_ENV, **cache, **(env or {})}
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    at_once = jobs + (sum(bool(BROWSERS.match(name)) for name, _ in commands) if cores.all else 0)
+    with concurrent.futures.ThreadPoolExecutor(at_once, initializer=enter, initargs=(here(),)) as pool:
         for done in [pool.submit(run_program, report, f"{group}/{name}", command, env, timeout)
                      for name, command in commands]:
             done.result()
@@ -214,8 +357,33 @@ def fuzz(report, directory, jobs, seconds, runs=None):
         step(report, f"{directory}/{name}", fuzz_command(
             directory, name, LOGS / f"corpus-{name}", f"-max_total_time={seconds}", *([f"-runs={runs}"] if runs else []), "-seed=1"),
             env=SANITIZER_ENV, timeout=seconds + HANG_SECONDS)
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(jobs, initializer=enter, initargs=(here(),)) as pool:
         list(pool.map(one, test_sources("fuzz_*.c")))
+
+
+def run_steps(report, steps, jobs, makes):
+    """Steps side by side: {name: function}, told about in this order. `makes` has the build tree, by the step's name, that
+    other steps wait for (await_tree)."""
+    cores.share(jobs)
+    pages = [Page(rank, False) for rank in range(len(steps))]
+    trees.update({makes[name]: threading.Event() for name in steps if name in makes})
+
+    def one(page, name, function):
+        enter(page)
+        heading(f"{name}: {function.__doc__}")
+        try:
+            function(report, jobs)
+        except Exception as error:  # the other steps are still worth their answer
+            report.add(name, failed=1, why=f"{type(error).__name__}: {error}")
+            say(traceback.format_exc())
+        if makes.get(name) in trees:
+            trees[makes[name]].set()
+    threads = [threading.Thread(target=one, args=(page, *named), daemon=True) for page, named in zip(pages, steps.items())]
+    for thread in threads:
+        thread.start()
+    for page, thread in zip(pages, threads):
+        page.show()
+        thread.join()
 
 
 def jobs_argument(parser):

@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 
-from runner import BUILD, LOGS, ROOT, build, call, run_programs, say, skip, step, test_sources
+from runner import BUILD, LOGS, ROOT, await_tree, build, call, run_programs, say, skip, step, test_sources
 
 WINE_HOME = BUILD / "wine"
 ENV = {"WINEPREFIX": str(WINE_HOME), "WINEDEBUG": "-all", "WINEARCH": "win64", "DISPLAY": "",
@@ -122,6 +122,7 @@ def check_texts(report, wine):
     rlx, model = BUILD / "release/rlx", ROOT / "models/shakespeare/shakespeare.gguf"
     words = ["generate", model, "-p", "ROMEO:", "-n", "100", "--temperature", "0", "-q", "--device"]
     name = "windows: a language model's text"
+    await_tree(report, "release")
     if not rlx.is_file() or not (ROOT / "build/tools/mingw/prefix/stamp").is_file():
         return skip(report, name, "build/release or what language models need is not there")
     for isa in ("base", "avx2"):

@@ -133,7 +133,7 @@ static uint32_t next(uint64_t *seed) {
 TEST(changed_words) {
   uint64_t seed = 17;
   size_t n_taken = 0, n_refused = 0;
-  for (int round = 0; round < 20000; round++) {
+  for (int round = 0; round < 25000; round++) {
     const uint32_t k = next(&seed) % GPU_KERNEL_COUNT;
     const gpu_code *s = code_of(k, next(&seed) % SPIRV_MAX_VARIANTS);
     if (!s || s->n > 12000) continue; /* not the largest, for time */

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
+
 #define DEVICE_BEGIN ((uint64_t)1 << 48)
-enum { ALIGN = 256, GAP = 64 << 10, PATTERN = 0xa5 };
+enum { ALIGN = 256, LARGE = 2 << 20, GAP = 64 << 10, PATTERN = 0xa5 };
 
 static fake_memory *all; /* by rising address */
 static size_t n_all, n_allocated;
@@ -95,7 +97,10 @@ void fake_memory_count(fake_cuda_counts *out) {
 /* Not 0 bytes. */
 static CUresult allocate(fake_context *c, size_t bytes, bool is_pinned, fake_memory *out) {
   void *host = NULL;
-  if (posix_memalign(&host, ALIGN, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  /* A queue's staging ring is large and written below: a page of 4 KiB at a time took longer than most tests. */
+  const bool is_large = bytes >= LARGE;
+  if (posix_memalign(&host, is_large ? LARGE : ALIGN, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (is_large) rlx_os_use_large_pages(host, bytes);
   memset(host, fake_device.is_blind ? 0 : PATTERN, bytes);
   *out = (fake_memory){.address = (uintptr_t)host, .bytes = bytes, .host = host, .is_pinned = is_pinned, .context = c};
   if (!is_pinned && !fake_device.is_blind && fake_device.init) out->written = fake_new(bytes);

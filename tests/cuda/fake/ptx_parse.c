@@ -251,7 +251,8 @@ static bool resolve(reader *r) {
     ptx_line *l = &r->p->lines[i];
     if (l->op != PTX_OP_BRA) continue;
     named wanted = {{0}, 0};
-    snprintf(wanted.name, sizeof wanted.name, "%.*s", (int)strcspn(r->text + l->target, ";"), r->text + l->target);
+    const char *label = r->text + l->target;
+    for (size_t n = 0; n + 1 < sizeof wanted.name && label[n] && label[n] != ';'; n++) wanted.name[n] = label[n];
     const named *found = r->n_labels ? bsearch(&wanted, r->labels, r->n_labels, sizeof wanted, compare_labels) : NULL;
     if (!found) return refuse(r, "a branch to an unknown label", wanted.name);
     l->target = found->line;
@@ -271,12 +272,15 @@ static bool read_line(reader *r, const char *line) {
 
 ptx_program *ptx_read(const char *text, char why[256]) {
   reader r = {.p = fake_new(sizeof(ptx_program)), .text = text, .why = why};
-  char line[MAX_LINE]; /* a copy: sscanf looks for the end of the text it is given */
+  /* A copy: sscanf looks for the end of the text it is given; in a sanitizer's build strcspn does as well. */
+  char line[MAX_LINE];
+  const size_t bytes = strlen(text);
   bool ok = true;
   while (ok && text[r.at]) {
-    const size_t n = strcspn(text + r.at, "\n") + 1;
+    const char *end = memchr(text + r.at, '\n', bytes - r.at);
+    const size_t n = end ? (size_t)(end - text) - r.at + 1 : sizeof line;
     r.number++;
-    if (n >= sizeof line || !text[r.at + n - 1]) ok = refuse(&r, "a line that is too long or has no end", "");
+    if (n >= sizeof line) ok = refuse(&r, "a line that is too long or has no end", "");
     if (!ok) break;
     memcpy(line, text + r.at, n);
     line[n] = 0;

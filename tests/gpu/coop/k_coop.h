@@ -2,8 +2,9 @@
  * uses cooperative matrices, to run it on the host. No device here has matrix units, and no software driver has them
  * either.
  *
- * Invocations are coroutines with their own stacks (ucontext), so barriers are real: an invocation that misses one
- * hangs the others, one that does not wait reads poison. Windows and shared memory are checked at every access. A 16 x
+ * Invocations are coroutines with their own stacks, so barriers are real: an invocation that misses one hangs the
+ * others, one that does not wait reads poison. ucontext begins them; _setjmp and _longjmp switch, which make no system
+ * calls: there are millions of switches. Windows and shared memory are checked at every access. A 16 x
  * 16 matrix is distributed over 32 invocations, eight elements each. The mapping is up to the driver, so it is one of
  * four (`element_layout`), each of which selects another path of the kernel. Products are exact sums in f32, at least
  * as accurate as matrix units.
@@ -12,6 +13,8 @@
 #ifndef RLX_TESTS_COOP_K_COOP_H
 #define RLX_TESTS_COOP_K_COOP_H
 
+#undef _FORTIFY_SOURCE /* it takes a jump to another stack for an error */
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cmath>
@@ -205,29 +208,49 @@ template <class T, class Size> static shared_of<T, Size> shared_make(Size s) { r
 
 enum { MAX_INVOCATIONS = 384, STACK = 256 * 1024 };
 static struct {
-  ucontext_t at;
+  ucontext_t start;
+  jmp_buf at;
   std::vector<char> stack;
-  bool is_done;
+  bool has_begun, is_done;
+  const u32 *turn; /* of the barrier where it waits; it continues when that is no longer `mine` */
+  u32 mine;
 } invocations[MAX_INVOCATIONS];
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static u32 current, group_size, group_number;
 static uint64_t progress; /* counts arrivals: a round without any is a deadlock */
+
+static void to_scheduler() {
+  if (!_setjmp(invocations[current].at)) _longjmp(scheduler, 1);
+}
+
+static void resume(u32 i) {
+  if (_setjmp(scheduler)) return;
+  current = i;
+  if (invocations[i].has_begun) _longjmp(invocations[i].at, 1);
+  invocations[i].has_begun = true;
+  setcontext(&invocations[i].start);
+}
+
+static void wait_while(const u32 &turn, u32 mine) {
+  if (turn == mine) {
+    invocations[current].turn = &turn;
+    invocations[current].mine = mine;
+    to_scheduler();
+  }
+  progress++;
+}
 
 struct barrier {
   u32 n_here = 0, turn = 0;
   void wait(u32 n) {
-    u32 mine = turn, me = current;
+    u32 mine = turn;
     progress++;
     if (++n_here == n) {
       n_here = 0;
       turn++;
       return;
     }
-    while (turn == mine) {
-      swapcontext(&invocations[me].at, &scheduler);
-      current = me;
-    }
-    progress++;
+    wait_while(turn, mine);
   }
 };
 static barrier group_barrier, subgroup_barriers[MAX_INVOCATIONS / 32];
@@ -270,7 +293,7 @@ static void kernel_main();
 static void invocation_main() {
   kernel_main();
   invocations[current].is_done = true;
-  swapcontext(&invocations[current].at, &scheduler);
+  to_scheduler();
 }
 
 static void run_group(u32 number, u32 size) {
@@ -280,20 +303,24 @@ static void run_group(u32 number, u32 size) {
   for (u32 i = 0; i < size; i++) {
     auto &f = invocations[i];
     f.stack.resize(STACK);
-    f.is_done = false;
-    getcontext(&f.at);
-    f.at.uc_stack.ss_sp = f.stack.data();
-    f.at.uc_stack.ss_size = f.stack.size();
-    f.at.uc_link = NULL;
-    makecontext(&f.at, invocation_main, 0);
+    f.has_begun = f.is_done = false;
+    f.turn = NULL;
+    getcontext(&f.start);
+    f.start.uc_stack.ss_sp = f.stack.data();
+    f.start.uc_stack.ss_size = f.stack.size();
+    f.start.uc_link = NULL;
+    makecontext(&f.start, invocation_main, 0);
   }
   for (u32 done = 0; done < size;) {
     uint64_t before = progress + done;
     done = 0;
     for (u32 i = 0; i < size; i++) {
-      current = i;
-      if (!invocations[i].is_done) swapcontext(&scheduler, &invocations[i].at);
-      done += invocations[i].is_done;
+      auto &f = invocations[i];
+      if (!f.is_done && !(f.turn && *f.turn == f.mine)) {
+        f.turn = NULL;
+        resume(i);
+      }
+      done += f.is_done;
     }
     if (progress + done == before) die("invocations wait for others that do not come: ended", done, size);
   }

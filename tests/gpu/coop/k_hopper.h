@@ -100,13 +100,9 @@ struct named_barrier {
     if (++n_here == n) n_here = 0, turn++;
   }
   void wait(u32 count) {
-    u32 mine = turn, me = current;
+    u32 mine = turn;
     arrive(count);
-    while (turn == mine) {
-      swapcontext(&invocations[me].at, &scheduler);
-      current = me;
-    }
-    progress++;
+    wait_while(turn, mine);
   }
 };
 static named_barrier named[16];
