@@ -13,10 +13,11 @@
 
 static rlx_mutex one_dispatch = RLX_MUTEX_INIT;
 
-/* In a forked child the thread that may hold the mutex does not exist: reinitialise it. */
+/* In a forked child the thread that may hold the mutex does not exist: reinitialise it, and what it was doing. */
 static void reset_mutex(void) {
   static const rlx_mutex fresh = RLX_MUTEX_INIT;
   one_dispatch = fresh;
+  emu_fibers_forget();
 }
 __attribute__((constructor)) static void register_fork_handler(void) { rlx_os_at_fork(NULL, NULL, reset_mutex); }
 

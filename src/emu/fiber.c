@@ -44,7 +44,7 @@ typedef struct fiber {
   char *stack;
   void *fake;
   uint32_t lid; /* of the invocation that waits */
-  bool waits;
+  bool waits, is_made;
 } fiber;
 
 uint32_t emu_group_size, emu_lid, emu_wg;
@@ -108,19 +108,24 @@ static void resume(fiber *f) {
 
 static bool prepare(uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    if (fibers[i]) continue;
-    fiber *f = calloc(1, sizeof *f);
-    if (f) f->stack = malloc(STACK_BYTES);
-    if (!f || !f->stack) {
-      free(f);
-      return false;
+    if (!fibers[i]) {
+      fiber *f = calloc(1, sizeof *f);
+      if (f) f->stack = malloc(STACK_BYTES);
+      if (!f || !f->stack) {
+        free(f);
+        return false;
+      }
+      fibers[i] = f;
     }
+    fiber *f = fibers[i];
+    if (f->is_made) continue;
+    f->is_made = true;
+    f->fake = NULL;
     getcontext(&f->context);
     f->context.uc_stack.ss_sp = f->stack;
     f->context.uc_stack.ss_size = STACK_BYTES;
     f->context.uc_link = NULL;
     makecontext(&f->context, entry, 0);
-    fibers[i] = f;
   }
   return true;
 }
@@ -146,12 +151,19 @@ bool emu_run_group(void (*run)(void), uint32_t group, uint32_t size) {
   return true;
 }
 
+/* In a forked child a fiber may be in the middle of a kernel that another thread ran: all begin anew. */
+void emu_fibers_forget(void) {
+  for (int i = 0; i < MAX_GROUP; i++)
+    if (fibers[i]) fibers[i]->is_made = false;
+  leaving = false;
+}
+
 void emu_fibers_free(void) {
   leaving = true;
   emu_group_size = 0;
   for (int i = 0; i < MAX_GROUP; i++) {
     if (!fibers[i]) continue;
-    resume(fibers[i]); /* the sanitizer frees its second stack when a fiber ends */
+    if (fibers[i]->is_made) resume(fibers[i]); /* the sanitizer frees its second stack when a fiber ends */
     free(fibers[i]->stack);
     free(fibers[i]);
     fibers[i] = NULL;

@@ -25,5 +25,6 @@ void emu_dispatch_free(void);
 gpu_caps *emu_caps(rlx_device *d);                                    /* of an emulated device, for tests to change */
 bool emu_run_group(void (*run)(void), uint32_t group, uint32_t size); /* false: out of memory */
 void emu_fibers_free(void);
+void emu_fibers_forget(void); /* in a forked child */
 
 #endif
