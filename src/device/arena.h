@@ -50,7 +50,10 @@ rlx_status rlx_bound_write(rlx_queue *q, const rlx_bound *at, const rlx_type *ty
                            const void *data, size_t count);
 /* On a backend that fills words: writes zeros behind a value up to the end of its last word, which no other value
  * shares. */
-rlx_status rlx_bound_end(rlx_queue *q, const rlx_bound *at);
+rlx_status rlx_bound_fill_end(rlx_queue *q, const rlx_bound *at);
+static inline rlx_status rlx_bound_end(rlx_queue *q, const rlx_bound *at) {
+  return rlx_backend_fills_words(q->device->backend) ? rlx_bound_fill_end(q, at) : RLX_OK;
+}
 rlx_status rlx_bound_read(rlx_queue *q, const rlx_bound *at, const rlx_type *type, uint32_t layout, rlx_dtype to,
                           void *data, size_t count);
 

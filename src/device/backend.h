@@ -202,6 +202,15 @@ struct rlx_backend {
   void (*program_destroy)(rlx_program *p); /* waits while it is in flight */
 };
 
+/* A library without GPUs has no such backend. */
+static inline bool rlx_backend_fills_words(const rlx_backend *b) {
+#ifdef RLX_NO_GPUS
+  return (void)b, false;
+#else
+  return b->fills_words;
+#endif
+}
+
 /* Declares rlx_backend_cpu, ... in order of preference among equals. A backend without a definition does not link. */
 #define BACKEND(name) extern const rlx_backend rlx_backend_##name;
 #include "device/backends.def"

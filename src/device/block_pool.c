@@ -161,7 +161,7 @@ static bool has_idle(rlx_block_pool *p) {
 rlx_status rlx_block_pool_get(rlx_block_pool *p, uint64_t bytes, bool zeroed, rlx_block **out) {
   *out = NULL;
   if (!p) return RLX_FAIL(RLX_INVALID, "rlx_block_pool_get: the pool is NULL");
-  if (p->device->backend->fills_words && bytes <= UINT64_MAX - 3) bytes = (bytes + 3) / 4 * 4;
+  if (rlx_backend_fills_words(p->device->backend) && bytes <= UINT64_MAX - 3) bytes = (bytes + 3) / 4 * 4;
   RLX_TRY(rlx_block_pool_affords(p, bytes));
   rlx_mutex_lock(&p->lock);
   rlx_block *b = take_best(p, bytes);

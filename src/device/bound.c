@@ -163,10 +163,10 @@ rlx_status rlx_bound_write(rlx_queue *q, const rlx_bound *at, const rlx_type *ty
   return rlx_bound_write_by(q, at, type, layout, from, data, count, NULL);
 }
 
-rlx_status rlx_bound_end(rlx_queue *q, const rlx_bound *at) {
+rlx_status rlx_bound_fill_end(rlx_queue *q, const rlx_bound *at) {
   static const unsigned char zeros[4];
   const uint64_t rest = (4 - at->bytes % 4) % 4, end = at->offset + at->bytes;
-  if (!rest || !q->device->backend->fills_words || at->block->map || at->block->bytes - end < rest) return RLX_OK;
+  if (!rest || at->block->map || at->block->bytes - end < rest) return RLX_OK;
   return q->device->backend->write(q, at->block, end, zeros, rest);
 }
 

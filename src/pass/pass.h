@@ -29,7 +29,7 @@ typedef struct rlx_pass_context {
 
 /* What splits weights for the target; a library without GPUs has nothing that does. */
 static inline const rlx_rewrite_large *rlx_pass_large(const rlx_pass_context *ctx) {
-#ifdef RLX_NO_SPLITS
+#ifdef RLX_NO_GPUS
   return (void)ctx, NULL;
 #else
   return ctx->large;

@@ -131,7 +131,7 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
                             .after = report_pass,      .after_user = p};
   rlx_stop stop = stop_of(watch);
   const rlx_rewrite_large *large = NULL;
-#ifndef RLX_NO_SPLITS
+#ifndef RLX_NO_GPUS
   const rlx_rewrite_large splits = {c->device->backend->split_large, c->device->info.max_window_bytes};
   if (splits.split && splits.max_bytes) large = &splits;
 #endif

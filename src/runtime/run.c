@@ -163,7 +163,7 @@ static rlx_status prepare(rlx_executable *e) {
   RLX_TRY(rlx_instance_ready(e->now, &e->watch));
   count_program(e);
   RLX_TRY(rlx_values_upload(e));
-  return rlx_instance_end_inputs(e->now);
+  return rlx_backend_fills_words(e->now->queue->device->backend) ? rlx_instance_end_inputs(e->now) : RLX_OK;
 }
 
 rlx_status rlx_run_begin(rlx_executable *e) {

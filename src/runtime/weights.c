@@ -23,7 +23,7 @@ static rlx_status copy_bytes(const rlx_weights *w, const rlx_type *type, uint32_
 
 rlx_status rlx_weight_copy_allocate(rlx_weights *w, rlx_weight_copy *c) {
   if (c->block || rlx_weight_copy_host(c)) return RLX_OK;
-#ifndef RLX_NO_SPLITS
+#ifndef RLX_NO_GPUS
   if (c->layout == RLX_LAYOUT_IN_HOST) {
     c->host = rlx_mem_alloc((size_t)c->bytes);
     if (!c->host) return RLX_FAIL(RLX_NO_MEMORY, "%llu bytes for a weight", (unsigned long long)c->bytes);

@@ -28,7 +28,7 @@ typedef struct rlx_weight_copy {
 } rlx_weight_copy;
 
 /* The bytes of a copy in memory of the host; NULL: it is on the device. A library without GPUs has none. */
-#ifdef RLX_NO_SPLITS
+#ifdef RLX_NO_GPUS
 static inline void *rlx_weight_copy_host(const rlx_weight_copy *c) { return (void)c, NULL; }
 #else
 static inline void *rlx_weight_copy_host(const rlx_weight_copy *c) { return c->host; }

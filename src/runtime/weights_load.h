@@ -20,7 +20,7 @@ void rlx_weight_drop_unused(rlx_weights *w, rlx_weight *weight, const rlx_weight
 
 /* weights_large.c. make_part: *done is false if the recipe is no slice of rows, or must be computed. put_parts: of a
  * weight that has parts, the value or the bytes of the source. */
-#ifndef RLX_NO_SPLITS
+#ifndef RLX_NO_GPUS
 bool rlx_weight_is_large(const rlx_weights *w, const rlx_type *type);
 bool rlx_weight_has_parts(const rlx_weights *w, const rlx_weight *weight);
 rlx_status rlx_weight_make_part(rlx_weights *w, rlx_weight *weight, bool *done);
