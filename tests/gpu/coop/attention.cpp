@@ -4,7 +4,7 @@
  *   attention NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
  * Compiled once for each kernel: KERNEL_FILE, COOP_BF16 for those of bf16, COOP_HOPPER for attention_wide*. */
-#include "k_coop.h"
+#include "cases.h"
 /* */
 #include KERNEL_FILE
 
@@ -33,11 +33,6 @@ static void run(u32 number) { run_group(number, 32 * SUBS); }
 #endif
 
 /* ---- random cases ---- */
-
-static u32 state;
-static u32 next() { return state = state * 1664525u + 1013904223u; }
-static u32 draw(u32 lo, u32 hi) { return lo + (next() >> 10) % (hi - lo + 1); }
-static f32 draw_value(f32 size) { return size * ((f32)(next() >> 8) / 8388608.0f - 1.0f); }
 
 static std::vector<u32> draw_tensor(size_t n, f32 size) {
   std::vector<u32> words((n + 7) / 8 * 4);
@@ -221,23 +216,16 @@ static bool check_case(const a_case &c, double *whole) {
   return !SPLIT || Q_F32 != Q_SPLIT || c.rows() * c.dv < FEW || *whole <= tolerance() / 10;
 }
 
-int main(int argc, char **argv) {
-  int n = argc > 1 ? atoi(argv[1]) : 10, n_failed = 0;
-  u32 seed = argc > 2 ? (u32)strtoul(argv[2], NULL, 10) : 1;
-  for (int i = 0; i < n; i++) {
-    state = seed + (u32)i * 7919u;
-    a_case c = draw_case();
-    double whole = 0;
-    for (u32 g = 0; g < p.groups; g++) run(g);
-    if (check_case(c, &whole)) continue;
-    n_failed++;
-    printf(
-      "FAIL case %d of seed %u: elements lie by %u, %u sub-groups, %u x %u (%u) heads, %u queries, %u keys, %u and %u "
-      "wide, causal %u, cap %u, len %u, extra %u, window %u, %u splits, two weights %u, q of %u f16: off by %.3g of the "
-      "whole\n",
-      i, seed, element_layout, SUBS, c.batch, c.heads(), c.kv_heads, c.queries, c.keys, c.d, c.dv, CAUSAL, HAS_CAP,
-      HAS_LEN, EXTRA, p.window, p.splits, SPLIT, Q_F32 + Q_SPLIT, whole);
-  }
-  printf("%d passed, %d failed, 0 skipped\n", n - n_failed, n_failed);
-  return n_failed > 0;
+static bool pass_case() {
+  a_case c = draw_case();
+  double whole = 0;
+  for (u32 g = 0; g < p.groups; g++) run(g);
+  if (check_case(c, &whole)) return true;
+  printf(
+    "elements lie by %u, %u sub-groups, %u x %u (%u) heads, %u queries, %u keys, %u and %u "
+    "wide, causal %u, cap %u, len %u, extra %u, window %u, %u splits, two weights %u, q of %u f16: off by %.3g of the "
+    "whole\n",
+    element_layout, SUBS, c.batch, c.heads(), c.kv_heads, c.queries, c.keys, c.d, c.dv, CAUSAL, HAS_CAP, HAS_LEN, EXTRA,
+    p.window, p.splits, SPLIT, Q_F32 + Q_SPLIT, whole);
+  return false;
 }

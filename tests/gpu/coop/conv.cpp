@@ -4,7 +4,7 @@
  *   conv NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
  * Compiled once for each kernel: KERNEL_FILE, COOP_BF16 for those of bf16, COOP_HOPPER for conv_wide*. */
-#include "k_coop.h"
+#include "cases.h"
 /* */
 #include KERNEL_FILE
 
@@ -13,10 +13,6 @@ static const u32 T_OWN = T_BF16;
 #else
 static const u32 T_OWN = T_F16;
 #endif
-
-static u32 state;
-static u32 next() { return state = state * 1664525u + 1013904223u; }
-static u32 draw(u32 lo, u32 hi) { return lo + (next() >> 10) % (hi - lo + 1); }
 
 /* n rows of `channels` elements, padded with zeros to 8 cv, and their values. */
 static std::vector<u32> draw_rows(u32 n, u32 channels, std::vector<double> &values) {
@@ -157,21 +153,13 @@ static bool check(const a_case &c) {
   return true;
 }
 
-int main(int argc, char **argv) {
-  int n = argc > 1 ? atoi(argv[1]) : 10, n_failed = 0;
-  u32 seed = argc > 2 ? (u32)strtoul(argv[2], NULL, 10) : 1;
-  for (int i = 0; i < n; i++) {
-    state = seed + (u32)i * 7919u;
-    a_case c = draw_case();
-    for (u32 g = 0; g < p.groups; g++) run(g);
-    if (check(c)) continue;
-    n_failed++;
-    printf(
-      "FAIL case %d of seed %u: elements lie by %u, tile %u x %u, %u images of %u x %u x %u, %u to %u channels, %u taps, "
-      "final %u, bias %u, %u parts\n",
-      i, seed, element_layout, BM, BN, c.images, c.in[0], c.in[1], c.in[2], c.in_channels, p.channels, p.taps, FINAL,
-      HAS_BIAS, c.parts);
-  }
-  printf("%d passed, %d failed, 0 skipped\n", n - n_failed, n_failed);
-  return n_failed > 0;
+static bool pass_case() {
+  a_case c = draw_case();
+  for (u32 g = 0; g < p.groups; g++) run(g);
+  if (check(c)) return true;
+  printf("elements lie by %u, tile %u x %u, %u images of %u x %u x %u, %u to %u channels, %u taps, "
+         "final %u, bias %u, %u parts\n",
+         element_layout, BM, BN, c.images, c.in[0], c.in[1], c.in[2], c.in_channels, p.channels, p.taps, FINAL,
+         HAS_BIAS, c.parts);
+  return false;
 }

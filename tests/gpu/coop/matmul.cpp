@@ -4,7 +4,7 @@
  *   matmul NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
  * Compiled once for each kernel: KERNEL_FILE, COOP_BF16 for those of bf16, COOP_HOPPER for matmul_wide*. */
-#include "k_coop.h"
+#include "cases.h"
 /* */
 #include KERNEL_FILE
 
@@ -13,11 +13,6 @@ static const u32 T_OWN = T_BF16;
 #else
 static const u32 T_OWN = T_F16;
 #endif
-
-static u32 state;
-static u32 next() { return state = state * 1664525u + 1013904223u; }
-static u32 draw(u32 lo, u32 hi) { return lo + (next() >> 10) % (hi - lo + 1); }
-static f32 draw_value() { return (f32)(next() >> 8) / 8388608.0f - 1.0f; }
 
 static double half_at(const std::vector<u32> &words, size_t i) { return (double)(f32)element_of(words[i / 2], i % 2); }
 
@@ -137,23 +132,16 @@ static bool check_element(const a_case &c, u32 batch, u32 row, u32 column) {
   return false;
 }
 
-int main(int argc, char **argv) {
-  int n = argc > 1 ? atoi(argv[1]) : 10, n_failed = 0;
-  u32 seed = argc > 2 ? (u32)strtoul(argv[2], NULL, 10) : 1;
-  for (int i = 0; i < n; i++) {
-    state = seed + (u32)i * 7919u;
-    a_case c = draw_case();
-    for (u32 g = 0; g < p.groups; g++) run(g);
-    bool right = true;
-    for (u32 b = 0; b < c.batches && right; b++)
-      for (u32 e = 0; e < p.m * p.n && right; e++) right = check_element(c, b, e / p.n, e % p.n);
-    if (right) continue;
-    n_failed++;
-    printf("FAIL case %d of seed %u: elements lie by %u, tile %u x %u, step %u, %u stages, ahead %u, transposed %u, type %u, "
-           "extra %u, even %u, %u x %u x %u, %u parts, %u batches, pair %u, scaled %u, dual %u\n",
-           i, seed, element_layout, BM, BN, BK, STAGES, AHEAD, TRANS, TY, EXTRA, EVEN, p.m, p.n, p.k, c.splits, c.batches,
-           PAIR, SCALED, DUAL);
-  }
-  printf("%d passed, %d failed, 0 skipped\n", n - n_failed, n_failed);
-  return n_failed > 0;
+static bool pass_case() {
+  a_case c = draw_case();
+  for (u32 g = 0; g < p.groups; g++) run(g);
+  bool right = true;
+  for (u32 b = 0; b < c.batches && right; b++)
+    for (u32 e = 0; e < p.m * p.n && right; e++) right = check_element(c, b, e / p.n, e % p.n);
+  if (right) return true;
+  printf("elements lie by %u, tile %u x %u, step %u, %u stages, ahead %u, transposed %u, type %u, "
+         "extra %u, even %u, %u x %u x %u, %u parts, %u batches, pair %u, scaled %u, dual %u\n",
+         element_layout, BM, BN, BK, STAGES, AHEAD, TRANS, TY, EXTRA, EVEN, p.m, p.n, p.k, c.splits, c.batches, PAIR,
+         SCALED, DUAL);
+  return false;
 }
