@@ -98,7 +98,7 @@ static uint32_t parts_of(const gpu_lowering *l, const gpu_conv *c, const matrix_
 }
 
 /* conv_coop: two subgroups along positions, each with 64, and one for each 32 channels. */
-static void emit_coop(gpu_lowering *l, const gpu_conv *c, const matrix_tile *t, bool is_final, gpu_launch *launch) {
+static void emit_coop(gpu_lowering *l, const gpu_conv *c, const matrix_tile *t, bool is_final, gpu_launch launch) {
   const uint32_t across = t->bn / 64, down = t->bm / 32;
   const uint32_t stages = 2u * 5 * 16 * (t->bm + t->bn) <= l->caps->max_shared ? 2 : 1;
   gpu_constants_conv_coop constants = {.sx = across,
@@ -109,20 +109,20 @@ static void emit_coop(gpu_lowering *l, const gpu_conv *c, const matrix_tile *t, 
                                        .t = (uint32_t)c->t,
                                        .final = is_final,
                                        .has_bias = c->has_bias};
-  launch->kernel = c->t == RLX_BF16 ? &gpu_kernel_conv_coop_bf16 : &gpu_kernel_conv_coop;
-  launch->group_size = 32 * across * down;
-  launch->constants = &constants, launch->constants_bytes = sizeof constants;
-  gpu_emit(l, launch);
+  launch.kernel = c->t == RLX_BF16 ? &gpu_kernel_conv_coop_bf16 : &gpu_kernel_conv_coop;
+  launch.group_size = 32 * across * down;
+  launch.constants = &constants, launch.constants_bytes = sizeof constants;
+  gpu_emit(l, &launch);
 }
 
-static void emit_wide(gpu_lowering *l, const gpu_conv *c, const matrix_tile *t, bool is_final, gpu_launch *launch) {
+static void emit_wide(gpu_lowering *l, const gpu_conv *c, const matrix_tile *t, bool is_final, gpu_launch launch) {
   gpu_constants_conv_wide constants = {
     .across = t->bn / 128, .t = (uint32_t)c->t, .final = is_final, .has_bias = c->has_bias};
-  launch->kernel = c->t == RLX_BF16 ? &gpu_kernel_conv_wide_bf16 : &gpu_kernel_conv_wide;
-  launch->group_size = WIDE_GROUP;
-  launch->dynamic_bytes = wide_bytes(t);
-  launch->constants = &constants, launch->constants_bytes = sizeof constants;
-  gpu_emit(l, launch);
+  launch.kernel = c->t == RLX_BF16 ? &gpu_kernel_conv_wide_bf16 : &gpu_kernel_conv_wide;
+  launch.group_size = WIDE_GROUP;
+  launch.dynamic_bytes = wide_bytes(t);
+  launch.constants = &constants, launch.constants_bytes = sizeof constants;
+  gpu_emit(l, &launch);
 }
 
 static void emit(gpu_lowering *l, const gpu_conv_product *p, const gpu_conv_target *to, const matrix_tile *t) {
@@ -151,8 +151,8 @@ static void emit(gpu_lowering *l, const gpu_conv_product *p, const gpu_conv_targ
   gpu_launch launch = {GPU_PARAMS(conv_coop, params), .groups = to->parts * params.tiles_p * params.tiles_o,
                        .windows = {x, w, gpu_in(l, 2), gpu_table(l, table.v, (uint32_t)table.n), to->to},
                        .cost = (uint64_t)places * c->out_channels * kv};
-  if (t->is_wide) emit_wide(l, c, t, to->is_final, &launch);
-  else emit_coop(l, c, t, to->is_final, &launch);
+  if (t->is_wide) emit_wide(l, c, t, to->is_final, launch);
+  else emit_coop(l, c, t, to->is_final, launch);
   rlx_array_deinit(&table);
 }
 
