@@ -146,6 +146,11 @@ void rlx_str_deinit(rlx_str *s) {
   *s = (rlx_str){0};
 }
 
+bool rlx_text_ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
 bool rlx_text_is_utf8(const char *text) {
   for (const unsigned char *p = (const unsigned char *)text; *p;) {
     size_t length = utf8_length(p);

@@ -29,6 +29,7 @@ void rlx_str_deinit(rlx_str *s);
 
 /* Parses all n bytes as a decimal number ("1", "-2.5e3", "inf", "nan"), whatever the locale. */
 bool rlx_text_to_double(const char *text, size_t n, double *out);
+bool rlx_text_ends_with(const char *text, const char *end);
 bool rlx_text_is_utf8(const char *text);
 size_t rlx_utf8_length(const char *p, size_t n); /* bytes of the character at p, of n bytes; 0: none, or invalid */
 

@@ -29,6 +29,8 @@ typedef struct cli_lm_options {
 /* An adapter's file and scale (1 unless given); free *file with free. */
 int cli_lora_split(const char *text, char **file, double *scale);
 int cli_lm_open(const cli_common *common, const cli_lm_options *options, const char *path, rlx_lm **out);
+/* The tokens of a text, with those that the model begins with; `max`: at most so many (0: all). rlx_free them. */
+int cli_lm_tokens(rlx_lm *lm, const char *text, size_t bytes, int64_t max, int32_t **ids, size_t *n);
 
 /* Negative: not set. */
 typedef struct cli_sampling {

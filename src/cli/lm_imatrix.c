@@ -42,14 +42,15 @@ static int measure(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, r
   if (n < window)
     return cli_fail("%s: %zu tokens; one window of %zu at least is needed", r->words.v[1].value, n, window);
   size_t windows = n / window;
-  bool shows = !r->common.quiet && cli_is_terminal(2);
   int code = CLI_DONE;
+  cli_bar bar;
+  cli_bar_begin(&bar, &r->common);
   for (size_t i = 0; i < windows && !code; i++) {
-    if (cli_interrupted()) return CLI_INTERRUPTED;
-    if (shows) fprintf(stderr, "\r%3.0f %% ", 100.0 * (double)i / (double)windows);
-    code = cli_check(rlx_lm_measure(lm, ids + i * window, window, im), NULL, NULL);
+    cli_bar_draw(&bar, "measure", i, windows);
+    code =
+      cli_interrupted() ? CLI_INTERRUPTED : cli_check(rlx_lm_measure(lm, ids + i * window, window, im), NULL, NULL);
   }
-  if (shows) fprintf(stderr, "\r\033[K");
+  cli_bar_end(&bar);
   if (!code) code = cli_check(rlx_importance_save(im, r->out), NULL, NULL);
   return code ? code : report(r, im, windows, window);
 }
@@ -58,10 +59,7 @@ static int measure_text(const request *r, rlx_lm *lm, const char *text, size_t b
   int32_t *ids;
   size_t n;
   rlx_importance *im = NULL;
-  const rlx_tokenizer *t = rlx_lm_tokenizer(lm);
-  if (!t) return cli_fail("the model has no tokenizer that is known here");
-  if (cli_check(rlx_tokenizer_encode(t, text, bytes, RLX_TOKENS_ADD_SPECIAL, &ids, &n), NULL, NULL)) return CLI_FAILED;
-  if (r->max && n > (size_t)r->max) n = (size_t)r->max;
+  if (cli_lm_tokens(lm, text, bytes, r->max, &ids, &n)) return CLI_FAILED;
   rlx_status s = r->more ? rlx_importance_open(r->more, &im) : rlx_importance_create(&im);
   int code = cli_check(s, NULL, NULL);
   if (!code) code = measure(r, lm, ids, n, im);

@@ -202,3 +202,11 @@ void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *s) {
   printf("\"weights\":%" PRIu64 ",\"state\":%" PRIu64 ",\"scratch\":%" PRIu64 ",\"load_seconds\":%.6f", i.weight_bytes,
          i.state_bytes, i.scratch_bytes, i.load_seconds);
 }
+
+int cli_lm_tokens(rlx_lm *lm, const char *text, size_t bytes, int64_t max, int32_t **ids, size_t *n) {
+  const rlx_tokenizer *t = rlx_lm_tokenizer(lm);
+  if (!t) return cli_fail("the model has no tokenizer that is known here");
+  int code = cli_check(rlx_tokenizer_encode(t, text, bytes, RLX_TOKENS_ADD_SPECIAL, ids, n), NULL, NULL);
+  if (!code && max && *n > (size_t)max) *n = (size_t)max;
+  return code;
+}

@@ -88,10 +88,7 @@ static int score_text(const request *r, rlx_lm *lm, const char *text, size_t byt
   int32_t *ids;
   size_t n;
   score s = {0};
-  const rlx_tokenizer *t = rlx_lm_tokenizer(lm);
-  if (!t) return cli_fail("the model has no tokenizer that is known here");
-  if (cli_check(rlx_tokenizer_encode(t, text, bytes, RLX_TOKENS_ADD_SPECIAL, &ids, &n), NULL, NULL)) return CLI_FAILED;
-  if (r->max && n > (size_t)r->max) n = (size_t)r->max;
+  if (cli_lm_tokens(lm, text, bytes, r->max, &ids, &n)) return CLI_FAILED;
   int code = n < 2 ? cli_fail("%s: %zu tokens; two at least are needed", r->words.v[1].value, n) : CLI_DONE;
   if (!code) code = score_tokens(r, lm, ids, n, &s);
   rlx_free(ids);

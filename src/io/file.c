@@ -99,11 +99,6 @@ rlx_status file_check_types(const rlx_file *f) {
 
 typedef enum content { IS_UNKNOWN, IS_GGUF, IS_SAFETENSORS, IS_INDEX, IS_FOLDER } content;
 
-static bool ends_with(const char *text, const char *end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* Files that users mistake for weight files, with what to do instead. */
 static const struct {
   const char *start;
@@ -156,8 +151,8 @@ static rlx_status detect_content(const char *path, content *out) {
   bool is_other = false;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     is_other |= bytes >= others[i].bytes && memcmp(head, others[i].start, others[i].bytes) == 0;
-  if (!is_other && ends_with(path, ".gguf")) *out = IS_GGUF;
-  if (!is_other && ends_with(path, ".safetensors")) *out = IS_SAFETENSORS;
+  if (!is_other && rlx_text_ends_with(path, ".gguf")) *out = IS_GGUF;
+  if (!is_other && rlx_text_ends_with(path, ".safetensors")) *out = IS_SAFETENSORS;
   return *out == IS_UNKNOWN ? refuse(path, head, bytes) : RLX_OK;
 }
 

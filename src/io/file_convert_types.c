@@ -10,16 +10,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "io/file_convert.h"
 #include "io/file_mix.h"
 #include "io/file_types.h"
 #include "ir/op.h"
 #include "quant/quant.h"
-
-static bool ends_with(const char *text, const char *end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
 
 static const char *const heads[] = {"output.weight", "lm_head.weight"};
 static const char *const embeddings[] = {"token_embd.weight", "embed_tokens.weight", "wte.weight"};
@@ -27,7 +23,7 @@ static const char *const embeddings[] = {"token_embd.weight", "embed_tokens.weig
 static bool is_one_of(const char *name, const char *const *names, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t whole = strlen(name), end = strlen(names[i]);
-    if (ends_with(name, names[i]) && (whole == end || name[whole - end - 1] == '.')) return true;
+    if (rlx_text_ends_with(name, names[i]) && (whole == end || name[whole - end - 1] == '.')) return true;
   }
   return false;
 }
@@ -45,7 +41,7 @@ static bool is_kept_plain(const char *name) {
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     if (strstr(name, parts[i])) return true;
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-    if (ends_with(name, endings[i])) return true;
+    if (rlx_text_ends_with(name, endings[i])) return true;
   return false;
 }
 

@@ -194,11 +194,6 @@ rlx_status file_open_index(rlx_file *f, const char *path, const rlx_watch *watch
 
 /* ---- The folder ---- */
 
-static bool ends_with(const char *text, const char *end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n > m && strcmp(text + n - m, end) == 0;
-}
-
 /* Finds the only file with this ending (for a split GGUF its first part); several are ambiguous. */
 static rlx_status find_one(const char *folder, const char *end, char **out) {
   rlx_str found = {0};
@@ -209,7 +204,7 @@ static rlx_status find_one(const char *folder, const char *end, char **out) {
   for (const char *name; !s && (name = rlx_os_list_next(names));) {
     const char *of = strstr(name, "-of-");
     bool is_later_part = of && of - name > 6 && memcmp(of - 6, "-00001", 6) != 0;
-    if (!ends_with(name, end) || name[0] == '.' || is_later_part) continue;
+    if (!rlx_text_ends_with(name, end) || name[0] == '.' || is_later_part) continue;
     if (found.n) s = RLX_FAIL(RLX_INVALID, "'%s' has several files *%s and no index: name one of them", folder, end);
     rlx_str_add_bytes(&found, name, strlen(name));
   }
@@ -243,9 +238,9 @@ static rlx_status find_weights(const char *folder, char **out) {
 rlx_status file_open_folder(rlx_file *f, const char *path, const rlx_watch *watch) {
   char *weights = NULL;
   RLX_TRY(find_weights(path, &weights));
-  rlx_status s = ends_with(weights, ".json")   ? open_index(f, weights, watch)
-                 : ends_with(weights, ".gguf") ? file_open_gguf(f, weights, watch)
-                                               : file_read_safetensors(f, weights);
+  rlx_status s = rlx_text_ends_with(weights, ".json")   ? open_index(f, weights, watch)
+                 : rlx_text_ends_with(weights, ".gguf") ? file_open_gguf(f, weights, watch)
+                                                        : file_read_safetensors(f, weights);
   rlx_mem_free(weights);
   return s ? s : add_texts(f, path, strlen(path));
 }

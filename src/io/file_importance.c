@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "base/str.h"
 
-static const double least_weight = 1e-4;
+static const double min_weight = 1e-4;
 
 rlx_status rlx_importance_create(rlx_importance **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_importance_create: out is NULL");
@@ -114,7 +114,7 @@ static void make_weights(const double *sums, double count, size_t n, float *out)
   double all = 0;
   for (size_t i = 0; i < n; i++) all += sums[i];
   double per = count > 0 && all > 0 ? (double)n / all : 0;
-  for (size_t i = 0; i < n; i++) out[i] = per > 0 ? (float)fmax(sums[i] * per, least_weight) : 1.0f;
+  for (size_t i = 0; i < n; i++) out[i] = per > 0 ? (float)fmax(sums[i] * per, min_weight) : 1.0f;
 }
 
 rlx_status importance_weights(const rlx_importance *im, const rlx_file_tensor *t, size_t *experts, float **out) {

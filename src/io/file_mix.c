@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "io/file_types.h"
 
 typedef enum role {
@@ -83,11 +84,6 @@ const char *rlx_convert_mix_at(uint32_t i) { return i < N_MIXES ? mixes[i].name 
 
 /* ---- Roles ---- */
 
-static bool ends_with(const char *text, const char *end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* The ends of names; where one is the end of another, the longer one is first. */
 static const struct {
   const char *end;
@@ -106,7 +102,7 @@ static role role_of(const mix_facts *f, const char *name) {
   if (convert_is_head(name)) return HEAD;
   if (convert_is_embedding(name)) return f->has_head ? EMBEDDING : HEAD;
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-    if (ends_with(name, endings[i].end)) return endings[i].role;
+    if (rlx_text_ends_with(name, endings[i].end)) return endings[i].role;
   return OTHER;
 }
 
