@@ -57,6 +57,8 @@ static void list_options(const cu_device *d, const cu_text *t, bool is_portable,
 
 /* ---- the cache ---- */
 
+static const char magic[8] = {'r', 'l', 'x', 'c', 'u', 'd', 'a', '1'};
+
 typedef struct head {
   char magic[8];
   uint64_t key, bytes, checksum;
@@ -95,7 +97,7 @@ static bool read_cached(const char *path, uint64_t key, image *out) {
   *out = (image){0};
   if (!rlx_cache_read(path, MAX_CODE_BYTES, &out->data, &bytes)) return false;
   if (bytes > sizeof h) memcpy(&h, out->data, sizeof h);
-  if (bytes > sizeof h && memcmp(h.magic, "rlxcuda1", sizeof h.magic) == 0 && h.key == key &&
+  if (bytes > sizeof h && memcmp(h.magic, magic, sizeof magic) == 0 && h.key == key &&
       h.bytes == bytes - sizeof h && h.checksum == rlx_hash_bytes(0, out->data + sizeof h, bytes - sizeof h)) {
     out->code = out->data + sizeof h;
     out->bytes = bytes - sizeof h;
@@ -107,7 +109,8 @@ static bool read_cached(const char *path, uint64_t key, image *out) {
 }
 
 static void write_cached(const char *path, uint64_t key, image *m) {
-  head h = {.magic = "rlxcuda1", .key = key, .bytes = m->bytes, .checksum = rlx_hash_bytes(0, m->code, m->bytes)};
+  head h = {.key = key, .bytes = m->bytes, .checksum = rlx_hash_bytes(0, m->code, m->bytes)};
+  memcpy(h.magic, magic, sizeof magic);
   memcpy(m->data, &h, sizeof h); /* there is room for it before the code */
   if (!rlx_cache_write(path, m->data, sizeof h + m->bytes))
     rlx_log_write(RLX_LOG_INFO, "cuda: %s cannot be written", path);
