@@ -1,19 +1,9 @@
 /* Detects which instruction sets of isa.def this machine can run. A set counts only if the processor has every
- * extension that its files are compiled for and the operating system saves its registers. The compiler's builtin test
- * checks both. */
+ * extension that its files are compiled for and the operating system saves its registers. */
 #include <string.h>
 
 #include "base/os_cpu.h"
 #include "cpu/cpu.h"
-#if defined(__x86_64__)
-#include <cpuid.h>
-
-/* Not every compiler's builtin test knows this name. F16C needs the AVX registers, which the test of AVX2 covers. */
-static bool has_f16c(void) {
-  unsigned a, b, c, d;
-  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-}
-#endif
 
 #define CPU_ISA_NAME(A, B, name, runs, features) #name,
 static const char *const names[] = {CPU_ISAS(CPU_ISA_NAME, , )};
@@ -21,9 +11,6 @@ static const char *const names[] = {CPU_ISAS(CPU_ISA_NAME, , )};
 static const char *const features_of[] = {CPU_ISAS(CPU_ISA_FEATURES, , )};
 
 cpu_isa cpu_isa_best(void) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-#endif
   int n = 0; /* sets that run, up to the first that does not */
 #define CPU_ISA_RUNS(A, B, name, runs, features) \
   if (n == (int)CPU_ISA_##name && (runs)) n++;

@@ -21,7 +21,7 @@ typedef struct head {
 
 static void make_head(const vk_device *d, const void *data, size_t bytes, head *h) {
   const VkPhysicalDeviceProperties *p = &d->physical->properties;
-  *h = (head){.magic = "rlxvkpc2",
+  *h = (head){.magic = {'r', 'l', 'x', 'v', 'k', 'p', 'c', '2'},
               .build = d->pipelines.cache.build,
               .data_bytes = bytes,
               .checksum = rlx_hash_bytes(0, data, bytes),
