@@ -154,8 +154,11 @@ def check_consumer(report, wine):
                 "cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja",
                 f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/mingw.cmake", f"-DCMAKE_FIND_ROOT_PATH={stage}"])
             and step(report, f"{name}: build", ["cmake", "--build", folder / "build"])):
-        windows_path = "Z:" + str(stage / "bin").replace("/", "\\")
-        step(report, name, [wine, folder / "build/consumer.exe"], env={**ENV, "WINEPATH": windows_path}, timeout=120)
+        step(report, name, [wine, folder / "build/consumer.exe"], env={**ENV, "WINEPATH": windows_path(stage / "bin")}, timeout=120)
+
+
+def windows_path(path):
+    return "Z:" + str(path).replace("/", "\\")
 
 
 def check(report, jobs, everything):
@@ -184,7 +187,8 @@ def check(report, jobs, everything):
         for isa in ("base", "avx2"):
             programs.append((f"conform-{isa}", [wine, rlx, "conform", "--device", f"cpu:{isa}", "--threads", "2"]))
     programs += [(t, [wine, BUILD / f"mingw/tests/{t}.exe"]) for t in tests]
-    run_programs(report, "windows", programs, jobs, ENV)
+    server = {"WINEPATH": windows_path(BUILD / "tools/mingw/prefix/bin")} if needs[0] == 0 else {}  # libmicrohttpd
+    run_programs(report, "windows", programs, jobs, {**ENV, **server})
     check_texts(report, wine)
     check_consumer(report, wine)
     if everything:

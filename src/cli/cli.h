@@ -455,6 +455,9 @@ void cli_note_interrupts(void);
 bool cli_interrupted(void);
 void cli_wait_for_interrupt(void); /* after cli_note_interrupts */
 void cli_forget_interrupts(void);  /* the next one is the first again */
+/* Between these no other thread writes to standard error, so that lines stay whole. */
+void cli_hold_messages(void);
+void cli_release_messages(void);
 
 int cli_ops(const cli_command *self, int argc, char **argv);
 int cli_graph(const cli_command *self, int argc, char **argv);

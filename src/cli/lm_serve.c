@@ -93,11 +93,11 @@ static void write_log(void *user, rlx_log_level level, const char *text) {
   const cli_common *c = user;
   if (level == RLX_LOG_DEBUG && !c->verbose) return;
   if (c->quiet && level != RLX_LOG_ERROR) return;
-  flockfile(stderr); /* several threads write whole lines */
+  cli_hold_messages(); /* several threads write */
   fputs("rlx: ", stderr);
   cli_put_plain(stderr, text, false);
   putc('\n', stderr);
-  funlockfile(stderr);
+  cli_release_messages();
 }
 
 static void show_address(const request *r, const rlx_server *server) {

@@ -108,3 +108,6 @@ void cli_fill_standard_descriptors(void) {
   for (int fd = 0; fd <= 2; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) return;
 }
+
+void cli_hold_messages(void) { flockfile(stderr); }
+void cli_release_messages(void) { funlockfile(stderr); }

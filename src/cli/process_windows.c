@@ -248,6 +248,11 @@ bool cli_is_terminal(int fd) {
   return GetConsoleMode(stream_of(fd), &mode) != 0;
 }
 
+static SRWLOCK messages = SRWLOCK_INIT;
+
+void cli_hold_messages(void) { AcquireSRWLockExclusive(&messages); }
+void cli_release_messages(void) { ReleaseSRWLockExclusive(&messages); }
+
 double cli_seconds(void) {
   LARGE_INTEGER now, rate;
   QueryPerformanceCounter(&now);

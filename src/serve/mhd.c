@@ -4,7 +4,13 @@
 #include "base/library.h"
 #include "base/os.h"
 
+#if defined(_WIN32)
+static const char *const names[] = {"libmicrohttpd-12.dll", "libmicrohttpd.dll"};
+#elif defined(__APPLE__)
+static const char *const names[] = {"libmicrohttpd.12.dylib", "libmicrohttpd.dylib"};
+#else
 static const char *const names[] = {"libmicrohttpd.so.12", "libmicrohttpd.so"};
+#endif
 static mhd_functions functions;
 static bool is_there;
 static const char *missing;

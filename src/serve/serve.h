@@ -96,7 +96,7 @@ extern const sv_route sv_routes[]; /* routes.c; the last one has no method */
 struct sv_conn {
   struct rlx_server *server;
   struct MHD_Connection *c;
-  int fd;
+  MHD_socket fd;
   const sv_route *route;
   const char *rest;
   char *url;
@@ -116,9 +116,9 @@ void sv_wake(sv_job *j);
 /* Under the lock, a few times a second: clients that left, bodies and answers that take too long. */
 void sv_watch_connections(struct rlx_server *s, uint64_t now);
 
-/* socket_posix.c */
-bool sv_socket_is_gone(int fd); /* the other side has closed it */
-void sv_socket_end(int fd);
+/* socket_native.c; libmicrohttpd has started the sockets of Windows when it is loaded */
+bool sv_socket_is_gone(MHD_socket fd); /* the other side has closed it */
+void sv_socket_end(MHD_socket fd);
 struct sockaddr;
 /* `host` as numbers ("127.0.0.1", "::1", "0.0.0.0") or "localhost"; free with rlx_mem_free. */
 rlx_status sv_address_of(const char *host, uint32_t port, struct sockaddr **out);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command on Windows: words and paths in UTF-8, long paths, streams of bytes, Ctrl-C, the time limit.
+"""The command on Windows: words and paths in UTF-8, long paths, streams of bytes, Ctrl-C, the time limit, the server.
 
     tests/cli/windows.py WINE RLX.EXE      (tools/test runs it in its step `windows`)
 """
@@ -12,7 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
+MODEL = pathlib.Path(__file__).resolve().parents[2] / "models/shakespeare/shakespeare.gguf"
 GRAPH = 'graph {\n  %x = input "x" : f32[3]\n  %y = mul(%x, %x)\n  output "y" = %y\n}\n'
 LONG = ["ops", "matmul*", "-r", "1000000", "--threads", "1"]
 PROGRAM = sys.argv[1:3]
@@ -72,6 +75,44 @@ def check_ends():
     check("the time limit", done.returncode == 1 and b"the time limit of 0.5 s is over" in done.stderr, done)
 
 
+def ask(address, path, body=None):
+    """The status and the text of an answer."""
+    data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address + path, data)) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as e:
+        return e.code, e.read().decode()
+
+
+def check_server():
+    """Needs libmicrohttpd's DLL in WINEPATH, which tools/windows.py sets."""
+    process = subprocess.Popen([*PROGRAM, "serve", str(MODEL), "--port", "0", "--device", "cpu"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    address = process.stdout.readline().decode().strip()
+    check("the server's address", address.startswith("http://127.0.0.1:"), address)
+    if not address:
+        process.kill()
+        return
+    prompt = {"prompt": "ROMEO:", "temperature": 0}
+    alone = rlx("generate", MODEL, "-p", "ROMEO:", "-n", "24", "--temperature", "0", "-q", "--device", "cpu").stdout.decode()
+    status, text = ask(address, "/v1/completions", {**prompt, "max_tokens": 24})
+    check("the server's text", status == 200 and json.loads(text)["choices"][0]["text"].strip() in alone, (text, alone))
+    status, text = ask(address, "/v1/completions", b'{"prompt": ')
+    check("a broken request", status == 400 and "error" in json.loads(text), (status, text))
+    body = json.dumps({**prompt, "max_tokens": 100000, "stream": True, "ignore_eos": True}).encode()
+    with urllib.request.urlopen(urllib.request.Request(address + "/v1/completions", body)) as answer:
+        answer.readline()  # then the client leaves
+    cancelled = "rlx_requests_cancelled_total 1"
+    for _ in range(6000):
+        if cancelled in ask(address, "/metrics")[1]:
+            break
+        time.sleep(0.1)
+    check("a client that leaves", cancelled in ask(address, "/metrics")[1], "no request was cancelled")
+    process.send_signal(signal.SIGINT)
+    check("Ctrl-C ends the server", process.wait() in (0, 130), process.returncode)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -83,6 +124,8 @@ def main():
         check_graph("a long path", deep / "g.rlx")
         check_streams()
         check_ends()
+        if "WINEPATH" in os.environ:
+            check_server()
     print(f"{passed} passed, {len(failed)} failed, 0 skipped")
     return 1 if failed else 0
 
