@@ -1,9 +1,9 @@
 /* Products of 2 to 32 rows with weights of q4_k and q8_0 on matrix units (kernels/quant_few.kh).
  *
  * There is a kernel for each number of rows of x. The shape decides how many warps lie side by side along n: with more,
- * fewer workgroups read x; with fewer, more of them share a small weight. Up to eight rows two workgroups of eight warps
- * fit a multiprocessor, above that one of sixteen, for which x is read half as often. The stages take the memory that
- * they have then. */
+ * fewer workgroups read x; with fewer, more of them share a small weight. Up to eight rows two workgroups of eight
+ * warps fit a multiprocessor, above that one of sixteen, for which x is read half as often. The stages take the memory
+ * that they have then. */
 #include "gpu/quant.h"
 
 enum {
