@@ -1,5 +1,5 @@
-/* quant_groups.hopper.k on the host (k_coop.h): random rows of every magnitude, some with non-finite elements. The result
- * is looked up element by element, where quant_few.kh reads it.
+/* quant_groups.hopper.k on the host (k_coop.h): random rows of every magnitude, some with non-finite elements. The
+ * result is looked up element by element, where quant_few.kh reads it.
  *
  *   groups NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
