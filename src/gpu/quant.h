@@ -3,6 +3,7 @@
  * quant_layout.c   the layout in planes, GPU_LAYOUT_PLANES
  * lower_quant.c    decoding
  * quant_product.c  products with block types on the right (called from dense products through matmul.h)
+ * quant_few.c      those of few rows on matrix units
  * quant_wide.c     those on Hopper's products of warp groups
  * lower_dequant.c  dequant_matmul, whose scales are inputs; the 8-bit integer products
  *
@@ -41,6 +42,15 @@ void gpu_decode(gpu_lowering *l, uint32_t i, rlx_dtype type, gpu_window to);
 /* Products on Hopper's products of warp groups (quant_wide.c); the weight is stored in planes and fits f16. */
 bool gpu_product_is_wide_blocks(const gpu_lowering *l, const gpu_product *p);
 void gpu_product_wide_blocks(gpu_lowering *l, const gpu_product *p, const product_planes *planes);
+
+/* Products of few rows (quant_few.c); the weight is stored in planes. x is rounded first, once for several weights. */
+typedef struct product_groups {
+  gpu_window x, factors;
+} product_groups;
+bool gpu_product_is_few_blocks(const gpu_lowering *l, const gpu_product *p);
+product_groups gpu_product_groups(gpu_lowering *l, const gpu_product *p);
+void gpu_product_few_blocks(gpu_lowering *l, const gpu_product *p, const product_planes *planes,
+                            const product_groups *x);
 
 void gpu_lower_cast_blocks(gpu_lowering *l);   /* cast from a block type */
 void gpu_lower_gather_blocks(gpu_lowering *l); /* gather's rows of a block type */

@@ -1,5 +1,7 @@
 /* Matrix products with a weight of a block type: chooses the kernel.
  *
+ *   2 to 32 rows of x, Hopper, q4_k and q8_0
+ *                        quant_few*: multiplies codes as they are and scales the sums; not with `exact`
  *   many rows of x, Hopper
  *                        quant_wide*: decodes to f16 in registers, for products of warp groups; not with `exact`
  *   2 to 32 rows of x, matrix units of known mapping
@@ -322,6 +324,16 @@ static void emit_library(gpu_lowering *l, const gpu_product *p, uint32_t w) {
   gpu_product_of_f16(l, &dense, &x);
 }
 
+/* Few rows on Hopper: quant_few.c. */
+static bool takes_few(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
+  return gpu_in_planes(l, w) && gpu_product_is_few_blocks(l, p);
+}
+static void emit_few(gpu_lowering *l, const gpu_product *p, uint32_t w, const product_groups *x) {
+  const planes b = open_planes(l, w);
+  const product_groups own = x ? *x : gpu_product_groups(l, p);
+  gpu_product_few_blocks(l, p, &b, &own);
+}
+
 /* Hopper's products of warp groups: quant_wide.c. */
 static bool takes_wide(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
   return gpu_in_planes(l, w) && fits_f16(p->b_type) && gpu_product_is_wide_blocks(l, p);
@@ -403,18 +415,19 @@ static product skinny_product(const gpu_product *p, uint32_t w) {
                    .eps = p->eps};
 }
 
-/* Emits the product with input w, which may or may not be of a block type. */
-static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
+/* Emits the product with input w, which may or may not be of a block type. x: rounded for few rows; NULL: not yet. */
+static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w, const product_groups *x) {
   p->b_type = gpu_in_type(l, w)->dtype;
   p->b = gpu_in(l, w);
   if (is_empty(p)) return;
   product skinny = skinny_product(p, w);
-  bool is_block = rlx_dtype_is_block(p->b_type), wide = is_block && takes_wide(l, p, w),
-       narrow = is_block && takes_narrow(l, p, w),
-       takes = is_block && !wide && !narrow && p->n_axes == 0 && takes_matvec(l, &skinny, p->trans_b);
+  bool is_block = rlx_dtype_is_block(p->b_type), few = is_block && takes_few(l, p, w),
+       wide = is_block && !few && takes_wide(l, p, w), narrow = is_block && !few && takes_narrow(l, p, w),
+       takes = is_block && !few && !wide && !narrow && p->n_axes == 0 && takes_matvec(l, &skinny, p->trans_b);
   if (is_block && !takes) gpu_product_norm_first(l, p);
   product_choice choice;
   if (!is_block) gpu_product_emit(l, p);
+  else if (few) emit_few(l, p, w, x);
   else if (wide) emit_wide(l, p, w);
   else if (narrow) emit_narrow(l, p, w);
   else if (takes) emit_matvec(l, &skinny);
@@ -428,7 +441,7 @@ void gpu_lower_matmul_blocks(gpu_lowering *l, const gpu_fused_product *f) {
   gpu_prefer_planes(l, 1);
   gpu_product p = gpu_product_of(l, 0, 1, f->trans_b);
   gpu_product_end(l, &p, f);
-  emit_product(l, &p, 1);
+  emit_product(l, &p, 1, NULL);
 }
 
 void gpu_lower_gate_up_blocks(gpu_lowering *l, const gpu_fused_product *f) {
@@ -442,18 +455,20 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l, const gpu_fused_product *f) {
   gpu_product up = gate;
   up.b_type = gpu_in_type(l, 2)->dtype;
   bool narrow = takes_narrow(l, &gate, 1) && takes_narrow(l, &up, 2),
-       wide = takes_wide(l, &gate, 1) && takes_wide(l, &up, 2);
-  if (!narrow && !wide && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, f->trans_b)) {
+       wide = takes_wide(l, &gate, 1) && takes_wide(l, &up, 2), few = takes_few(l, &gate, 1) && takes_few(l, &up, 2);
+  if (!few && !narrow && !wide && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) &&
+      takes_matvec(l, &both, f->trans_b)) {
     emit_matvec(l, &both);
     return;
   }
   gpu_product_norm_first(l, &gate);
   up = gate;
   gate.y = gpu_work(l, (uint64_t)gpu_count(gpu_out_type(l)) * 4);
-  emit_product(l, &gate, 1);
+  const product_groups x = few ? gpu_product_groups(l, &gate) : (product_groups){{0}, {0}};
+  emit_product(l, &gate, 1, few ? &x : NULL);
   up.act = (rlx_act)f->act;
   up.extra = GPU_EXTRA_GATE, up.extra_type = RLX_F32, up.extra_window = gate.y;
-  emit_product(l, &up, 2);
+  emit_product(l, &up, 2, few ? &x : NULL);
 }
 
 void gpu_lower_grouped_blocks(gpu_lowering *l) {

@@ -26,15 +26,16 @@ KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention
            "rows": ["rows_coop1", "rows_coop1_bf16", "rows_coop2", "rows_coop4", "rows_coop4_bf16", "rows_full1",
                     "rows_full4", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks",
                     "rows_direct2_blocks"],
-           "rows_wide": ["quant_wide32", "quant_wide64", "quant_wide128"],
+           "rows_wide": ["quant_few8", "quant_few16", "quant_few32", "quant_wide32", "quant_wide64", "quant_wide128"],
            "stages_wide": ["quant_stages"],
+           "groups_wide": ["quant_groups"],
            "conv_wide": ["conv_wide", "conv_wide_bf16"],
            "conv": ["conv_coop", "conv_coop_bf16"],
            "matmul_wide": ["matmul_wide128", "matmul_wide256", "matmul_wide128_bf16", "matmul_wide256_bf16"],
            "matmul": ["matmul_coop2", "matmul_coop2_bf16", "matmul_coop4", "matmul_coop4_bf16"]}
 # Each runs up to a few hundred thousand invocations as coroutines.
 CASES = {"attention": 8, "attention_wide": 12, "matmul_wide": 40, "conv_wide": 16, "conv": 24, "rows": 12, "rows_wide": 12,
-         "stages_wide": 20, "matmul": 60}
+         "stages_wide": 20, "groups_wide": 20, "matmul": 60}
 
 
 def check(program_name, kernel, seed, folder, target):
@@ -43,7 +44,7 @@ def check(program_name, kernel, seed, folder, target):
     cuda = ["-DCOOP_CUDA", "-Wno-maybe-uninitialized"] if target == "cuda" else []
     kind, source = "matrix", program_name.removesuffix("_wide")
     if source != program_name:
-        kind, cuda = "hopper", cuda + ["-DCOOP_HOPPER"]
+        kind, cuda = "hopper", cuda + ["-DCOOP_HOPPER"] + (["-DCOOP_FEW"] if "few" in kernel else [])
     made = subprocess.run([CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/src/gpu/kernels",
                            *(["-DCOOP_BF16"] if "bf16" in kernel or "full" in kernel or "f32" in kernel else []),
                            f'-DKERNEL_FILE="{kernel}.{kind}.k"', *cuda,

@@ -231,17 +231,19 @@ static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, in
 }
 
 /* The same for act(x gate) * (x up). */
-static const char *kernels_of_gate_up(const gpu_caps *caps, rlx_dtype up, int64_t m, int64_t n, int64_t k,
-                                      uint32_t switches) {
+static const char *kernels_of_gate_up(const gpu_caps *caps, rlx_dtype gate, rlx_dtype up, int64_t m, int64_t n,
+                                      int64_t k, uint32_t switches) {
   static char names[160];
   rlx_graph *g;
   gpu_lowering l;
   names[0] = 0;
   if (rlx_graph_create(&g)) return names;
   rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(m, k));
-  rlx_node y = rlx_op_fused_gate_up(g, x, rlx_op_param(g, "gate", RLX_F16, RLX_DIMS(n, k)),
+  rlx_node y = rlx_op_fused_gate_up(g, x, rlx_op_param(g, "gate", gate, RLX_DIMS(n, k)),
                                     rlx_op_param(g, "up", up, RLX_DIMS(n, k)), true, RLX_ACT_SILU);
-  rlx_status s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = y, .switches = switches}, &l);
+  const uint32_t in_planes = rlx_dtype_is_block(gate) ? GPU_LAYOUT_PLANES : 0, layouts[] = {0, in_planes, in_planes};
+  rlx_status s =
+    gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = y, .layout = layouts, .switches = switches}, &l);
   for (size_t i = 0; i < l.dispatches.n && !s && l.claim.native; i++)
     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " " : "", l.dispatches.v[i].kernel->name);
   gpu_lowering_deinit(&l);
@@ -270,11 +272,34 @@ TEST(products_of_warp_groups) {
   CHECK_EQ_STR(kernels_of(&caps, RLX_BF16, RLX_BF16, 4096, 4096, 4096, false), "matmul_wide256_bf16");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, true), "matmul_coop4");
   CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_F32, 4096, 4096, 4096, true), "matmul8");
-  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q4_K, 9, 14336, 4096, true), "quant_stages quant_wide32");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q5_K, 9, 14336, 4096, true), "quant_stages quant_wide32");
   CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q6_K, 64, 14336, 4096, true), "quant_stages quant_wide64");
   CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q8_0, 64, 1024, 4096, true), "quant_stages quant_wide64 matmul_sum");
   CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_MXFP4, 64, 4096, 4096, true), "matmul_blocks matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_Q4_K, 64, 4096, 4096, true), "quant_f16 quant_coop matmul_sum");
+}
+
+/* Few rows: of two types and of whole superblocks; a smaller or larger number of rows is for other kernels. */
+TEST(products_of_few_rows) {
+  const gpu_caps caps = hopper();
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q4_K, 2, 14336, 4096, true), "quant_groups quant_few8");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q4_K, 9, 4096, 14336, true), "quant_groups quant_few16");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q4_K, 32, 128, 256, true), "quant_groups quant_few32");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q8_0, 16, 14336, 4096, true), "quant_groups quant_few16");
+  CHECK_EQ_STR(kernels_of(&caps, RLX_F32, RLX_Q4_K, 1, 14336, 4096, true), "quant_matvec");
+  CHECK_EQ_STR(kernels_of_gate_up(&caps, RLX_Q4_K, RLX_Q8_0, 8, 14336, 4096, 0), "quant_groups quant_few8 quant_few8");
+  const struct {
+    const gpu_caps *caps;
+    rlx_dtype type;
+    int64_t m, k;
+  } others[] = {{&caps, RLX_Q4_K, 33, 4096},
+                {&caps, RLX_Q8_0, 17, 4096},
+                {&caps, RLX_Q8_0, 8, 4096 + 32},
+                {&caps, RLX_Q6_K, 8, 4096},
+                {&large, RLX_Q4_K, 8, 4096}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    CHECK(
+      !strstr(kernels_of(others[i].caps, RLX_F32, others[i].type, others[i].m, 14336, others[i].k, true), "quant_few"));
 }
 
 /* Weights of block types are decoded for the library only where that pays. */
@@ -329,14 +354,16 @@ TEST(narrow_direct) {
 
 /* x becomes f16 once. One dispatch has both products, unless k must be split to fill the device. */
 TEST(gate_and_up) {
-  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, 512, 14336, 4096, 0), "quant_f16 matmul_coop4");
-  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, 512, 14336, 4096, RLX_SWITCH_FAST_F16), "quant_f16 matmul_coop4");
-  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, 64, 14336, 4096, 0), "quant_f16 matmul_coop2");
-  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, 64, 1024, 4096, 0),
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, RLX_F16, 512, 14336, 4096, 0), "quant_f16 matmul_coop4");
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, RLX_F16, 512, 14336, 4096, RLX_SWITCH_FAST_F16),
+               "quant_f16 matmul_coop4");
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, RLX_F16, 64, 14336, 4096, 0), "quant_f16 matmul_coop2");
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, RLX_F16, 64, 1024, 4096, 0),
                "quant_f16 matmul_coop2 matmul_sum matmul_coop2 matmul_sum");
-  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_BF16, 64, 4096, 256, 0), "quant_f16 matmul_coop2 rows_coop4_bf16");
+  CHECK_EQ_STR(kernels_of_gate_up(&large, RLX_F16, RLX_BF16, 64, 4096, 256, 0),
+               "quant_f16 matmul_coop2 rows_coop4_bf16");
   const gpu_caps caps = hopper();
-  CHECK_EQ_STR(kernels_of_gate_up(&caps, RLX_F16, 512, 14336, 4096, 0),
+  CHECK_EQ_STR(kernels_of_gate_up(&caps, RLX_F16, RLX_F16, 512, 14336, 4096, 0),
                "quant_f16 matmul_wide256 matmul_sum matmul_wide256 matmul_sum");
 }
 

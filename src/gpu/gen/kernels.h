@@ -75,6 +75,10 @@ enum {
   GPU_INDEX_q_matmul,
   GPU_INDEX_quant_coop,
   GPU_INDEX_quant_f16,
+  GPU_INDEX_quant_few16,
+  GPU_INDEX_quant_few32,
+  GPU_INDEX_quant_few8,
+  GPU_INDEX_quant_groups,
   GPU_INDEX_quant_matvec,
   GPU_INDEX_quant_matvec_norm,
   GPU_INDEX_quant_rows,
@@ -395,6 +399,21 @@ extern const struct gpu_kernel gpu_kernel_quant_coop;
 typedef struct gpu_params_quant_f16 { uint32_t groups; uint32_t k; uint32_t rest; } gpu_params_quant_f16;
 typedef struct gpu_constants_quant_f16 { uint32_t rest; uint32_t eights; uint32_t crossed; } gpu_constants_quant_f16;
 extern const struct gpu_kernel gpu_kernel_quant_f16;
+
+typedef struct gpu_params_quant_few16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_quant_few16;
+typedef struct gpu_constants_quant_few16 { uint32_t tb; uint32_t down; uint32_t vec_y; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; uint32_t stages; } gpu_constants_quant_few16;
+extern const struct gpu_kernel gpu_kernel_quant_few16;
+
+typedef struct gpu_params_quant_few32 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_quant_few32;
+typedef gpu_constants_quant_few16 gpu_constants_quant_few32;
+extern const struct gpu_kernel gpu_kernel_quant_few32;
+
+typedef struct gpu_params_quant_few8 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_quant_few8;
+typedef gpu_constants_quant_few16 gpu_constants_quant_few8;
+extern const struct gpu_kernel gpu_kernel_quant_few8;
+
+typedef struct gpu_params_quant_groups { uint32_t groups; uint32_t m; uint32_t bn; uint32_t blocks; uint32_t steps; } gpu_params_quant_groups;
+extern const struct gpu_kernel gpu_kernel_quant_groups;
 
 typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; float eps; } gpu_params_quant_matvec;
 typedef struct gpu_constants_quant_matvec { uint32_t t; uint32_t rows; uint32_t cols; uint32_t lanes; uint32_t red; uint32_t mode; uint32_t dual; uint32_t extra; uint32_t act; uint32_t ti; uint32_t runs; uint32_t ahead; } gpu_constants_quant_matvec;

@@ -72,6 +72,10 @@ const gpu_kernel gpu_kernel_q_conv2d = {"q_conv2d", GPU_INDEX_q_conv2d, 4, 0x8, 
 const gpu_kernel gpu_kernel_q_matmul = {"q_matmul", GPU_INDEX_q_matmul, 4, 0x8, 5, sizeof(gpu_params_q_matmul), 0, 0x0};
 const gpu_kernel gpu_kernel_quant_coop = {"quant_coop", GPU_INDEX_quant_coop, 8, 0xc0, 11, sizeof(gpu_params_quant_coop), 0, 0x0};
 const gpu_kernel gpu_kernel_quant_f16 = {"quant_f16", GPU_INDEX_quant_f16, 3, 0x6, 3, sizeof(gpu_params_quant_f16), 1, 0x0};
+const gpu_kernel gpu_kernel_quant_few16 = {"quant_few16", GPU_INDEX_quant_few16, 8, 0x18, 8, sizeof(gpu_params_quant_few16), 0, 0x22};
+const gpu_kernel gpu_kernel_quant_few32 = {"quant_few32", GPU_INDEX_quant_few32, 8, 0x18, 8, sizeof(gpu_params_quant_few32), 0, 0x22};
+const gpu_kernel gpu_kernel_quant_few8 = {"quant_few8", GPU_INDEX_quant_few8, 8, 0x18, 8, sizeof(gpu_params_quant_few8), 0, 0x22};
+const gpu_kernel gpu_kernel_quant_groups = {"quant_groups", GPU_INDEX_quant_groups, 3, 0x6, 0, sizeof(gpu_params_quant_groups), 0, 0x0};
 const gpu_kernel gpu_kernel_quant_matvec = {"quant_matvec", GPU_INDEX_quant_matvec, 8, 0x80, 12, sizeof(gpu_params_quant_matvec), 1, 0x63};
 const gpu_kernel gpu_kernel_quant_matvec_norm = {"quant_matvec_norm", GPU_INDEX_quant_matvec_norm, 8, 0x80, 12, sizeof(gpu_params_quant_matvec_norm), 1, 0x63};
 const gpu_kernel gpu_kernel_quant_rows = {"quant_rows", GPU_INDEX_quant_rows, 2, 0x2, 0, sizeof(gpu_params_quant_rows), 1, 0x0};
@@ -189,6 +193,10 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_q_matmul,
   &gpu_kernel_quant_coop,
   &gpu_kernel_quant_f16,
+  &gpu_kernel_quant_few16,
+  &gpu_kernel_quant_few32,
+  &gpu_kernel_quant_few8,
+  &gpu_kernel_quant_groups,
   &gpu_kernel_quant_matvec,
   &gpu_kernel_quant_matvec_norm,
   &gpu_kernel_quant_rows,

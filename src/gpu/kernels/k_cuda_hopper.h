@@ -20,7 +20,7 @@ typedef unsigned long long u64;
 K_DEVICE u32 k_shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
 /* Where a factor may start in that memory: add 1024 to the bytes that are used. */
 K_DEVICE u32 k_dynamic_address() { return (k_shared_address(k_dynamic_start) + 1023u) & ~1023u; }
-/* 16 bytes at an address; four bytes. */
+/* 16 bytes at an address; four bytes; eight. */
 K_DEVICE void k_shared_put(u32 at, u32x4 x) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
 }
@@ -31,6 +31,16 @@ K_DEVICE u32x4 k_shared_get(u32 at) {
   u32x4 x;
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
                : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at) : "memory");
+  return x;
+}
+K_DEVICE u32x2 k_shared_get_two(u32 at) {
+  u32x2 x;
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(x.x), "=r"(x.y) : "r"(at) : "memory");
+  return x;
+}
+K_DEVICE u32 k_shared_get_word(u32 at) {
+  u32 x;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
   return x;
 }
 #include "factors.h"

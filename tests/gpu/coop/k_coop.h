@@ -206,7 +206,7 @@ template <class T, class Size> static shared_of<T, Size> shared_make(Size s) { r
 
 /* ---- invocations ---- */
 
-enum { MAX_INVOCATIONS = 384, STACK = 256 * 1024 };
+enum { MAX_INVOCATIONS = 512, STACK = 256 * 1024 };
 static struct {
   ucontext_t start;
   jmp_buf at;

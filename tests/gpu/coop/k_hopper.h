@@ -54,6 +54,11 @@ static inline u32x4 k_shared_get(u32 at) {
   memcpy(&x, dynamic_memory + dynamic_offset(at, "shared memory read"), 16);
   return x;
 }
+static inline u32 k_shared_get_word(u32 at) { return k_shared_get(at & ~15u)[at % 16 / 4]; }
+static inline u32x2 k_shared_get_two(u32 at) {
+  if (at % 8) die("eight bytes of shared memory", at, 8);
+  return U2(k_shared_get_word(at), k_shared_get_word(at + 4));
+}
 static inline void k_shared_to_products() {
   for (u32 at : written[current]) memcpy(dynamic_view + at, dynamic_memory + at, 16);
   written[current].clear();

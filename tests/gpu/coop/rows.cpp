@@ -1,18 +1,24 @@
-/* rows_coop*.matrix.k, rows_direct*.matrix.k and quant_wide*.hopper.k on the host (k_coop.h, k_hopper.h) against sums in
- * double: random shapes and types, parts of k, rows far outside the range of f16, non-finite values. Elements of block
+/* rows_coop*.matrix.k, rows_direct*.matrix.k, quant_wide*.hopper.k and quant_few*.hopper.k on the host (k_coop.h,
+ * k_hopper.h) against sums in double: random shapes and types, parts of k, rows far outside the range of f16, non-finite values. Elements of block
  * types are decoded with blocks.kh, which the kernels do not use.
  *
  *   rows NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
- * Compiled once for each kernel: KERNEL_FILE, COOP_BF16 for those of bf16, COOP_HOPPER for quant_wide*. */
+ * Compiled once for each kernel: KERNEL_FILE, COOP_BF16 for those of bf16, COOP_HOPPER for quant_wide* and quant_few*
+ * (COOP_FEW). */
 #include "cases.h"
 /* */
 #include KERNEL_FILE
 
-#ifdef COOP_HOPPER
+#ifdef COOP_FEW
+#define IS_FEW
+#define ROWS_BLOCKS
+static u32 TX, SUBS, AHEAD; /* have no effect */
+#elif defined(COOP_HOPPER)
+#define IS_WIDE
 #define ROWS_BLOCKS
 #define FC (BN / 16 + 1)
-static u32 TX, SUBS; /* have no effect */
+static u32 TX, SUBS;
 #elif !defined(ROWS_DIRECT)
 #define FC FM
 #define FR FN
@@ -71,7 +77,39 @@ static void draw_f16(a_case &c) {
 }
 #endif
 
-#ifdef COOP_HOPPER
+#ifdef IS_FEW
+/* The output of quant_groups.k of the f32 in x4: f16 by superblocks, groups of 32, rows and vectors of eight; sums. */
+static void draw_groups(a_case &c) {
+  const u32 blocks = p.k / 256, all = (blocks + BESIDE - 1) / BESIDE * BESIDE;
+  xs.words.assign((size_t)all * BN * 136, 0);
+  factors.words.assign((size_t)all * BN, 0);
+  for (u32 r = 0; r < p.m; r++)
+    for (u32 block = 0; block < blocks; block++) {
+      const int power = (int)draw(0, 40) - 20;
+      u32 *to = &xs.words[(size_t)block * BN * 136];
+      factors.words[block * BN + r] = AS_U32(ldexpf(1, power + 24));
+      for (u32 group = 0; group < 8; group++) {
+        f32 sum = 0;
+        for (u32 i = 0; i < 32; i++) {
+          static const u32 crossed[] = {0, 2, 1, 3};
+          const size_t at = (size_t)r * p.k + block * 256 + group * 32 + i;
+          const bool is_odd = !std::isfinite(c.xs[at]);
+          const float16_t v(is_odd ? (f32)c.xs[at] : draw_value(500));
+          const u32 half = ((group * BN + r) * 4 + i / 8) * 8 + i % 8 / 4 * 4 + crossed[i % 4];
+          to[half / 2] |= (u32)v.bits << 16 * (half % 2);
+          sum += (f32)v;
+          if (!is_odd) c.xs[at] = ldexp((double)(f32)v, power), x4.words[at] = AS_U32((f32)c.xs[at]);
+        }
+        const float16_t leading(sum), residue(sum - (f32)leading);
+        u32 *totals = to + BN * 128 + r * 8;
+        totals[group / 2] |= (u32)leading.bits << 16 * (group % 2);
+        totals[4 + group / 2] |= (u32)residue.bits << 16 * (group % 2);
+      }
+    }
+}
+#endif
+
+#ifdef IS_WIDE
 /* The output of quant_stages.k: by rounds and rows, each 64 elements, whose vectors are permuted. A round is a run of each
  * of four units; the elements of unit t are those of invocation t. */
 static void draw_staged(a_case &c) {
@@ -96,7 +134,7 @@ static void draw_staged(a_case &c) {
 #endif
 
 static void draw_x(a_case &c) {
-#ifdef COOP_HOPPER
+#ifdef IS_WIDE
   draw_staged(c);
   return;
 #endif
@@ -115,9 +153,13 @@ static void draw_x(a_case &c) {
       x4.words[i] = AS_U32(v), c.xs[i] = (double)v;
     }
   }
-  if (!c.odd || TX != T_F32) return;
-  size_t i = draw(0, p.m * p.k - 1);
-  x4.words[i] = draw(0, 1) ? 0x7f800000u : 0x7fc00000u, c.xs[i] = (double)AS_F32(x4.words[i]);
+  if (c.odd && TX == T_F32) {
+    size_t i = draw(0, p.m * p.k - 1);
+    x4.words[i] = draw(0, 1) ? 0x7f800000u : 0x7fc00000u, c.xs[i] = (double)AS_F32(x4.words[i]);
+  }
+#ifdef IS_FEW
+  draw_groups(c);
+#endif
 }
 
 #ifdef ROWS_BLOCKS
@@ -177,7 +219,7 @@ static void draw_w(a_case &c) {
   if (wide > 1) p.a1 = starts[1] / 16;
   if (wide > 2) p.a2 = starts[2] / 16;
   if (wide + 1 < n) p.b1 = (starts[wide + 1] - starts[wide]) / 4;
-#if !defined(ROWS_DIRECT) && !defined(COOP_HOPPER)
+#if !defined(ROWS_DIRECT) && !defined(IS_WIDE)
   p.two_23 = 0x4b000000u;
 #endif
   c.ws.resize((size_t)p.n * p.k);
@@ -209,7 +251,7 @@ static const double LOOSE = 1e-6;
 /* ---- cases ---- */
 
 static void draw_constants() {
-#ifdef COOP_HOPPER
+#ifdef IS_WIDE
   products_late = draw(0, 1);
   DOWN = draw(1, 2);
 #elif defined(ROWS_DIRECT)
@@ -235,7 +277,13 @@ static void draw_constants() {
   do TB = draw(T_Q4_0, T_TQ2_0);
   while (TB == T_TQ1_0);
 #endif
-#ifdef COOP_HOPPER
+#ifdef IS_FEW
+  TX = T_F32;
+  TB = draw(0, 1) ? T_Q4_K : T_Q8_0;
+  do group_size = draw(0, 2) ? 256 : 512, DOWN = 1u << draw(0, 3), STAGES = draw(2, 4);
+  while (STAGES * STAGE_BYTES + 1024 > DYNAMIC_MAX);
+#endif
+#ifdef IS_WIDE
   if (AHEAD * RUNS % 2) AHEAD *= 2; /* two left factors take turns */
 #endif
 }
@@ -247,11 +295,20 @@ static a_case draw_case() {
 #ifdef ROWS_BLOCKS
   unit = 1u << k_block_shift(TB);
 #endif
+#ifdef IS_FEW
+  unit = 256;
+  const u32 max_rows = BN;
+#else
+  const u32 max_rows = 16 * FC;
+#endif
   p = {};
-  p.m = draw(1, 16 * FC), p.n = draw(1, draw(0, 3) ? 70 : 300), p.k = unit * draw(1, 1400 / unit);
+  p.m = draw(1, max_rows), p.n = draw(1, draw(0, 3) ? 70 : 300), p.k = unit * draw(1, 1400 / unit);
   c.splits = draw(0, 2) ? 1 : draw(2, 3);
   c.odd = draw(0, 4) == 0;
-#ifdef COOP_HOPPER
+#ifdef IS_FEW
+  c.splits = 1;
+  if (draw(0, 2) == 0) p.k += 256 * draw(0, 16);
+#elif defined(IS_WIDE)
   c.odd = false;
 #elif defined(ROWS_DIRECT)
   if (TX == T_SCALED_F16) c.odd = false; /* an infinity times both parts may be NaN */
@@ -259,8 +316,12 @@ static a_case draw_case() {
   if (c.splits > 1) TY = T_F32, EXTRA = 0;
   if (TY != T_F32) p.n += p.n % 2;
   VEC_Y = TY == T_F32 && p.n % 4 == 0;
+#ifndef IS_FEW
   p.k_part = ((p.k + c.splits - 1) / c.splits + K_PART - 1) / K_PART * K_PART;
-#ifdef COOP_HOPPER
+#endif
+#ifdef IS_FEW
+  p.groups = (p.n + 16 * DOWN - 1) / (16 * DOWN);
+#elif defined(IS_WIDE)
   p.tiles_m = (p.m + BN - 1) / BN, p.tiles_n = (p.n + 64 * DOWN - 1) / (64 * DOWN);
   c.splits = (p.k + p.k_part - 1) / p.k_part; /* no part is empty */
   p.groups = p.tiles_m * p.tiles_n * c.splits;
@@ -313,7 +374,12 @@ static bool check_element(const a_case &c, u32 r, u32 n) {
 }
 
 static void run(u32 number) {
-#ifdef COOP_HOPPER
+#ifdef IS_FEW
+  const u32 sums = WARPS * BN * 80;
+  hopper_begin((STAGES * STAGE_BYTES > sums ? STAGES * STAGE_BYTES : sums) + 1024);
+  run_group(number, group_size);
+  hopper_end();
+#elif defined(IS_WIDE)
   const u32 x = 4 * (2 / DOWN) * BN * 128, sums = 2 * BN * 272;
   hopper_begin((x > sums ? x : sums) + 1024);
   run_group(number, 384);
