@@ -95,6 +95,12 @@ static inline unsigned test_hang_seconds(void) {
   return (unsigned)(600 * (factor && atof(factor) > 0 ? atof(factor) : 1));
 }
 
+/* Whether a test does piece k of its case number i: all pieces with RLX_TEST_ALL or RLX_SOAK and where no sanitizer slows it down,
+ * otherwise one of `part`, so that cases share the pieces out among them. */
+static inline bool test_takes(size_t i, size_t k, size_t part) {
+  return !TEST_IS_SANITIZED || getenv("RLX_TEST_ALL") || getenv("RLX_SOAK") || (i + k) % part == 0;
+}
+
 static inline bool test_has_failed(void) { return test_all.result == TEST_FAILED; }
 
 /* Ends the line for the current test; the first result stands. */
