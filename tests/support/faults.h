@@ -6,8 +6,8 @@
  *
  * Allocations: the work is repeated with the 1st allocation failing, then the 2nd, and so on (test_next_fault) until it
  * succeeds with nothing left to fail. Two sweeps: only the Nth fails (the work may continue and must notice), and all
- * from the Nth on (cleanup must not allocate). Each time the work must return RLX_OK or RLX_NO_MEMORY, and leave as many live blocks as
- * before.
+ * from the Nth on (cleanup must not allocate). Each time the work must return RLX_OK or RLX_NO_MEMORY, and leave as
+ * many live blocks as before.
  *
  * File calls (if FAULTS_OF_FILES is defined before this is included): the system's calls are replaced in this program
  * by wrappers; the Nth is interrupted, transfers half of the bytes, or fails. Faults that can be retried must not be
