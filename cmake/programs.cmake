@@ -7,7 +7,11 @@
 # The emulated GPU (src/emu) runs every GPU kernel on the host, for tests alone: it is in the library that tests link,
 # never in the one that is installed. It switches stacks by POSIX, so WebAssembly and Windows have none.
 set(emulator_objects)
-if(NOT system STREQUAL posix)
+set(has_emulator OFF)
+if(system STREQUAL posix AND RLX_EMULATOR)
+  set(has_emulator ON)
+endif()
+if(NOT has_emulator)
   set(emulator_objects $<TARGET_OBJECTS:rlx_registry>)
 else()
   file(GLOB emulator_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/*.c)
@@ -45,7 +49,7 @@ set_target_properties(rlx_inside PROPERTIES LINKER_LANGUAGE C)
 target_link_libraries(rlx_inside PRIVATE m ${system_libraries} ${CMAKE_DL_LIBS} ${lm_libraries} rlx_flags)
 
 # The command with the emulated GPU: `build/release/tools/rlx_emu conform --device emu`.
-if(TARGET rlx_cli AND system STREQUAL posix)
+if(TARGET rlx_cli AND has_emulator)
   add_executable(rlx_emu $<TARGET_OBJECTS:rlx_cli>)
   set_target_properties(rlx_emu PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
   target_link_libraries(rlx_emu PRIVATE rlx_inside rlx_flags m)
@@ -61,6 +65,8 @@ function(uses_more_than_system source out)
     set(more "<(pthread|sys/wait|sys/resource|sys/mman|dlfcn|signal|ucontext|sys/un)\\.h>|__int128|\"(emu/|vulkan/|cuda/|gpu/spirv|gpu_check|fake_device|cuda_fake|spirv_|device_checks|device_copies|device_faults)")
   elseif(system STREQUAL windows)
     set(more "<(sys/(wait|resource|mman|un|prctl|socket)|dlfcn|signal|ucontext)\\.h>|\"(emu/|vulkan/|cuda/|lm_bare_server|gpu_check|cuda_fake|device_checks|device_copies|device_faults)")
+  elseif(NOT has_emulator)
+    set(more "\"(emu/|cuda/|gpu_check|cuda_fake|device_checks|device_copies|device_faults)")
   endif()
   if(more)
     file(STRINGS ${source} found LIMIT_COUNT 1 REGEX "${more}")
@@ -176,6 +182,9 @@ foreach(target IN LISTS examples)
   target_link_libraries(${target} PRIVATE rlx m ${posix_threads})
 endforeach()
 foreach(target IN LISTS tests)
+  if("tests" IN_LIST RLX_UNOPTIMISED)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
   add_test(NAME ${target} COMMAND ${target})
 endforeach()
 
@@ -190,7 +199,7 @@ endif()
 
 # CUDA's driver, compiler and cuBLASLt on the host (tests/support/cuda_fake.h): a library with their names, in a folder that
 # tests put before all others. It stays loaded, as NVIDIA's does.
-if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND UNIX AND NOT APPLE AND NOT system STREQUAL wasm)
+if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND UNIX AND NOT APPLE AND has_emulator)
   file(GLOB fake_cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cuda/fake/*.c)
   add_library(fake_cuda MODULE ${fake_cuda_sources} $<TARGET_OBJECTS:rlx_emulated>
     ${PROJECT_SOURCE_DIR}/src/gpu/gen/table.c ${PROJECT_SOURCE_DIR}/src/base/half.c

@@ -2,9 +2,11 @@
 
     kernel_check.py wgsl FOLDER NAME...    a compute pipeline of each FOLDER/NAME.wgsl, by wgpu-native on a Vulkan driver;
                                            what follows a dot in NAME is the variant
-    kernel_check.py cuda FOLDER NAME...    each FOLDER/NAME.cu compiled by NVRTC, which needs no GPU, for four chips; by nvcc
-                                           where there is no NVRTC
-    kernel_check.py ptx FOLDER NAME...     each FOLDER/NAME.ptx assembled by ptxas for four chips
+    kernel_check.py cuda FOLDER NAME...    each FOLDER/NAME.cu compiled by NVRTC, which needs no GPU; by nvcc where there is no
+                                           NVRTC
+    kernel_check.py ptx FOLDER NAME...     each FOLDER/NAME.ptx assembled by ptxas
+
+The chip is one of four, drawn for each text (RLX_TEST_SEED); RLX_TEST_ALL=1 takes all four.
 
 Specialisation constants have their defaults, which FOLDER/NAME.json has, the group size is 128. What fails is named with
 the compiler's words. The last
@@ -16,11 +18,14 @@ import glob
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+
+from runner import EVERYTHING, SEED
 
 TEXTS = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".")
 GROUP = 128
@@ -84,10 +89,14 @@ def cuda_options(name, chip):
     return ["-w", "--fmad=false", "-DK_ENTER=", "-DK_NEXT=", "-DK_WAIT=", f"--gpu-architecture=sm_{chip}", *(f"-DK_C{i}={v}u" for i, v in constants.items())]
 
 
+def drawn(name, chips):
+    return chips if EVERYTHING else [random.Random(f"{SEED} {name}").choice(chips)]
+
+
 def cuda_chips(name):
     if about(name)["hopper"]:
         return ["90a"]
-    return [chip for chip in CHIPS if chip >= FIRST_WITH_MATRICES or not about(name)["matrix"]]
+    return drawn(name, [chip for chip in CHIPS if chip >= FIRST_WITH_MATRICES or not about(name)["matrix"]])
 
 
 class Nvrtc:
@@ -151,7 +160,7 @@ def check_ptx(names):
                               text=True)
         return done.stdout + done.stderr if done.returncode else None
 
-    jobs = [(name, chip) for name in names for chip in CHIPS]
+    jobs = [(name, chip) for name in names for chip in drawn(name, CHIPS)]
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(one, jobs))
     return {f"{name} for sm_{chip}": error for (name, chip), error in zip(jobs, results)}
@@ -164,6 +173,8 @@ def main():
     except Missing as missing:
         print(f"SKIP  {kind}: {missing}\n0 passed, 0 failed, {len(names)} skipped")
         return 0
+    if kind != "wgsl" and not EVERYTHING:
+        print(f"part  {kind}: each text for one chip of {len(CHIPS)}, drawn by RLX_TEST_SEED={SEED}; RLX_TEST_ALL=1 takes all")
     failed = {name: error for name, error in results.items() if error}
     for name, error in failed.items():
         print(f"FAIL  {kind} {name}:\n{error.strip()[:3000]}")

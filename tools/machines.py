@@ -4,9 +4,10 @@
     riscv64   under QEMU
     musl      this machine with another C library, linked statically
 
-Each gets the command for the CPU, every conformance case, the model that ships and ONNX models. `make soak` builds
-everything for them and runs the tests of the CPU, of encoders, files, sizes and texts as well. 64-bit Arm and Windows
-have steps of their own, for their kernels and their system.
+One of them, drawn every day, gets the command for the CPU, every conformance case, the model that ships and ONNX models:
+WebAssembly has sizes of 32 bits as well, and 64-bit Arm another compiler. `make soak` builds everything for all of them
+and runs the tests of the CPU, of encoders, files, sizes and texts as well. 64-bit Arm and Windows have steps of their
+own, for their kernels and their system.
 """
 
 import pathlib
@@ -14,10 +15,11 @@ import platform
 import re
 import shutil
 
-from runner import BUILD, LOGS, ROOT, build, call, run_programs, skip, test_sources
+from runner import BUILD, LOGS, ROOT, build, call, draw, run_programs, skip, test_sources
 
 ONNX = pathlib.Path("/usr/share/libonnx-testdata/data/pytorch-operator")
-CPU_ALONE = ["-DRLX_TESTS=OFF", "-DRLX_CUDA=OFF", "-DRLX_WEBGPU=OFF"]
+# Optimised as far as a compiler does it fast; the compiler's full optimisation is tried by `make soak`.
+CPU_ALONE = ["-DRLX_TESTS=OFF", "-DRLX_CUDA=OFF", "-DRLX_WEBGPU=OFF", "-DCMAKE_C_FLAGS_RELEASE=-O1"]
 # What depends on how wide a size is, on how floats are rounded, or on the C library.
 TESTS = re.compile("test_(cpu_|quant|base$|half|float8|alloc|arena|limits|eval|special|cast_every|numeric|text|npy|"
                    "file|paths|str|thread|pool|plan_check|onnx|lm_(gguf|json|files|safetensors|text|token|models|engine))")
@@ -73,7 +75,8 @@ def check_one(report, machine, jobs, everything, tests):
 
 def check(report, jobs, everything):
     tests = [s.stem for s in test_sources() if TESTS.match(s.stem)] if everything else []
-    for machine in ("i686", "riscv64", "musl"):
+    machines = ("i686", "riscv64", "musl")
+    for machine in machines if everything else draw(report, "machines", machines, 1):
         check_one(report, machine, jobs, everything, tests)
 
 

@@ -11,10 +11,12 @@ the earliest step that waits. So the machine has work while a step waits for its
 import collections
 import concurrent.futures
 import contextlib
+import datetime
 import heapq
 import itertools
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -33,6 +35,11 @@ SHOWN_LINES = 20
 # What guards against hangs, never a measure; a machine slower than any known sets RLX_TEST_TIME to a factor.
 HANG_SECONDS = int(600 * float(os.environ.get("RLX_TEST_TIME") or 1))
 
+# Programs that repeat on another driver, compiler or processor what others check run in part: a part drawn anew every day, or by
+# RLX_TEST_SEED. RLX_TEST_ALL=1 runs all of them; tests in C and Python read it as well.
+EVERYTHING = bool(os.environ.get("RLX_TEST_ALL"))
+SEED = os.environ.get("RLX_TEST_SEED") or datetime.date.today().strftime("%Y%m%d")
+
 SANITIZER_ENV = {
     # Sizes that no machine has must come back as NULL, as they do without the sanitizer: tests ask for them.
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:strict_string_checks=1",
@@ -46,7 +53,7 @@ class Report:
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
-        self.failures, self.skips = [], []  # each with the number of its step
+        self.failures, self.skips, self.parts = [], [], []  # each with the number of its step
         self.broken = set()  # build trees that did not build: what lies in them is old
         self.start = time.monotonic()
         self.lock = threading.Lock()
@@ -68,11 +75,39 @@ class Report:
         for _, user, kernel, seconds, log in costs[:10]:
             print(f"   {user:6.1f} s and {kernel:5.1f} s in the kernel, {seconds:5.1f} s by the clock: {log.removesuffix('.log')}")
         print(f"\n== summary, after {time.monotonic() - self.start:.0f} s")
-        for title, lines in (("skipped", self.skips), ("FAILED", self.failures)):
+        if self.parts:
+            print(f"   in part: RLX_TEST_SEED={SEED} draws the same again, RLX_TEST_ALL=1 runs all")
+        for title, lines in (("part   ", self.parts), ("skipped", self.skips), ("FAILED", self.failures)):
             for _, line in sorted(lines, key=lambda told: told[0]):
                 print(f"   {title}  {line}")
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped", flush=True)
         return 1 if self.failed or not self.passed else 0
+
+
+def draw(report, what, names, number):
+    """So many of the names, in their order: a part that the seed picks, or all of them with RLX_TEST_ALL."""
+    names = list(names)
+    if EVERYTHING or number >= len(names):
+        return names
+    chosen = set(random.Random(f"{SEED} {what}").sample(names, number))
+    told = f"{what}: {number} of {len(names)}"
+    with report.lock:
+        report.parts.append((here().rank, told))
+    say(f"part  {told}, drawn by RLX_TEST_SEED={SEED}")
+    return [name for name in names if name in chosen]
+
+
+def deal(report, what, names, kinds):
+    """Each name goes to one of the kinds, {kind: names}: in even shares that the seed deals, or all to each with RLX_TEST_ALL."""
+    names, kinds = list(names), list(kinds)
+    if EVERYTHING:
+        return {kind: names for kind in kinds}
+    dealt = random.Random(f"{SEED} {what}").sample(names, len(names))
+    told = f"{what}: each on one of {', '.join(kinds)}"
+    with report.lock:
+        report.parts.append((here().rank, told))
+    say(f"part  {told}, dealt by RLX_TEST_SEED={SEED}")
+    return {kind: sorted(dealt[i::len(kinds)]) for i, kind in enumerate(kinds)}
 
 
 class Page:
@@ -118,7 +153,7 @@ def say(text):
 
 
 class Cores:
-    """The cores that all steps share. Where several wait, those of the earliest step come first."""
+    """The cores that all steps share. Where several wait, what others wait for (`soon`) comes first, then the earliest step."""
 
     def __init__(self):
         self.all = self.free = None  # no limit but what each step sets itself
@@ -129,13 +164,13 @@ class Cores:
         self.all = self.free = number
 
     @contextlib.contextmanager
-    def take(self, number):
+    def take(self, number, soon=False):
         if not self.all or not number:
             yield
             return
         number = min(number, self.all)
         with self.changed:
-            me = (here().rank, next(self.count))
+            me = (not soon, here().rank, next(self.count))
             heapq.heappush(self.waiting, me)
             self.changed.wait_for(lambda: self.waiting[0] == me and self.free >= number)
             heapq.heappop(self.waiting)
@@ -177,11 +212,11 @@ def wait(process, timeout):
     return None if late.is_set() else process.returncode, used
 
 
-def call(command, log, env=None, timeout=None, cwd=ROOT, takes=1):
+def call(command, log, env=None, timeout=None, cwd=ROOT, takes=1, soon=False):
     """Runs a command into a log file, when so many cores are free. Returns (exit code, its text, seconds); the code is
     None where time ran out."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    with cores.take(takes), open(LOGS / log, "wb") as out:
+    with cores.take(takes, soon), open(LOGS / log, "wb") as out:
         begin = time.monotonic()
         out.write((" ".join(map(str, command)) + "\n").encode())
         out.flush()
@@ -247,10 +282,10 @@ def await_tree(report, name):
     return name in trees and name not in report.broken
 
 
-def build(report, preset, jobs, compiler=None, directory=None, options=(), targets=()):
-    """Configures and builds a preset with this compiler; both must succeed."""
+def build(report, preset, jobs, compiler=None, directory=None, options=(), targets=(), soon=False):
+    """Configures and builds a preset with this compiler; both must succeed. `soon`: before what else waits for cores."""
     directory = BUILD / (directory or preset)
-    done = build_tree(report, preset, jobs, compiler, directory, options, targets)
+    done = build_tree(report, preset, jobs, compiler, directory, options, targets, soon or directory.name in trees)
     if not done:
         report.broken.add(directory.name)
     if directory.name in trees:
@@ -258,7 +293,7 @@ def build(report, preset, jobs, compiler=None, directory=None, options=(), targe
     return done
 
 
-def build_tree(report, preset, jobs, compiler, directory, options, targets):
+def build_tree(report, preset, jobs, compiler, directory, options, targets, soon):
     cache = directory / "CMakeCache.txt"
     had = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", cache.read_text(), re.MULTILINE) if cache.is_file() else None
     if had and compiler and not same_program(had[1], compiler):
@@ -267,9 +302,10 @@ def build_tree(report, preset, jobs, compiler, directory, options, targets):
     if compiler and not had:
         options = [f"-DCMAKE_C_COMPILER={compiler}", *options]
     takes = halved(jobs)
-    return (step(report, f"{directory.name}: configure", ["cmake", "--preset", preset, "-B", directory, *options])
+    return (step(report, f"{directory.name}: configure", ["cmake", "--preset", preset, "-B", directory, *options],
+                 soon=soon)
             and step(report, f"{directory.name}: build", ["cmake", "--build", directory, "-j", str(takes),
-                                                          *(["--target", *targets] if targets else [])], takes=takes))
+                                                          *(["--target", *targets] if targets else [])], takes=takes, soon=soon))
 
 
 # They wait for a browser most of their time, so they run beside what takes the cores.
@@ -326,6 +362,14 @@ def run_programs(report, group, commands, jobs, env=None, timeout=6 * HANG_SECON
 
 def test_sources(pattern="test_*.c"):
     return sorted((ROOT / "tests").glob(f"*/{pattern}"), key=lambda p: p.name)
+
+
+def left_out(source, system):
+    """Whether a test cannot be for this system: uses_more_than_system of cmake/programs.cmake, whose text has the pattern."""
+    text = (ROOT / "cmake/programs.cmake").read_text()
+    pattern = re.search(rf'STREQUAL {system}\)\n\s*set\(more "(.*)"\)', text)[1]
+    is_server = source.stem.startswith("test_lm_serve")
+    return is_server and system == "wasm" or re.search(pattern.replace('\\"', '"').replace("\\\\", "\\"), source.read_text()) is not None
 
 
 def clang_sanitizes():

@@ -1,20 +1,18 @@
 """The step `windows` of tools/test, and all of it for tools/soak: what mingw-w64 builds runs under wine.
 
-The DLL and the tests come from one build (build/mingw). Every day a drawn part of the tests runs, by the seed of the day
-or RLX_TEST_SEED, with the command, conformance, a language model and a program in C++; `make soak` runs every test,
-and the static library too. Wine has a home of its own in build/wine, needs no display, and starts nothing that would
-look for updates.
+The DLL and the tests come from one build (build/mingw). Every day a drawn part of the tests runs (runner.draw), with the
+command, conformance, a language model and a program in C++; `make soak` runs every test, and the static library too.
+Wine has a home of its own in build/wine, needs no display, and starts nothing that would look for updates.
 """
 
-import datetime
 import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
 
-from runner import BUILD, LOGS, ROOT, await_tree, build, call, run_programs, say, skip, step, test_sources
+from runner import (BUILD, EVERYTHING, HANG_SECONDS, LOGS, ROOT, await_tree, build, call, draw, left_out, run_programs, say, skip, step,
+                    test_sources)
 
 WINE_HOME = BUILD / "wine"
 ENV = {"WINEPREFIX": str(WINE_HOME), "WINEDEBUG": "-all", "WINEARCH": "win64", "DISPLAY": "",
@@ -85,8 +83,8 @@ def prepare_home(wine):
     if not (WINE_HOME / "ready").is_file():
         shutil.rmtree(WINE_HOME, ignore_errors=True)
         WINE_HOME.mkdir(parents=True)
-        call([wine, "wineboot", "-i"], "windows-home.log", env=ENV, timeout=300)
-        call([pathlib.Path(wine).with_name("wineserver"), "-w"], "windows-server.log", env=ENV, timeout=60)
+        call([wine, "wineboot", "-i"], "windows-home.log", env=ENV, timeout=HANG_SECONDS)
+        call([pathlib.Path(wine).with_name("wineserver"), "-w"], "windows-server.log", env=ENV, timeout=HANG_SECONDS)
         system = WINE_HOME / "drive_c/windows/system32"
         if not system.is_dir():
             return "wine could not make its home, see build/logs/windows-home.log"
@@ -100,21 +98,12 @@ def prepare_home(wine):
     return ""
 
 
-def pick_tests(everything):
-    there = sorted(s.stem for s in test_sources() if not posix_alone(s))
+def pick_tests(report, everything):
+    there = [s.stem for s in test_sources() if not left_out(s, "windows")]
     if everything:
         return there
-    seed = os.environ.get("RLX_TEST_SEED") or datetime.date.today().isoformat()
-    say(f"RLX_TEST_SEED={seed} draws the same tests again")
-    rest = [t for t in there if t not in OFTEN and not LONG.match(t)]
-    return OFTEN + random.Random(seed).sample(rest, DRAWN)
-
-
-def posix_alone(source):
-    """As uses_more_than_system of cmake/programs.cmake, whose text has the pattern."""
-    text = (ROOT / "cmake/programs.cmake").read_text()
-    pattern = re.search(r'STREQUAL windows\)\n\s*set\(more "(.*)"\)', text)[1]
-    return re.search(pattern.replace('\\"', '"').replace("\\\\", "\\"), source.read_text()) is not None
+    rest = [t for t in there if t not in OFTEN and (EVERYTHING or not LONG.match(t))]
+    return OFTEN + draw(report, "windows: tests", rest, DRAWN)
 
 
 def check_texts(report, wine):
@@ -154,7 +143,7 @@ def check_consumer(report, wine):
                 "cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja",
                 f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/mingw.cmake", f"-DCMAKE_FIND_ROOT_PATH={stage}"])
             and step(report, f"{name}: build", ["cmake", "--build", folder / "build"])):
-        step(report, name, [wine, folder / "build/consumer.exe"], env={**ENV, "WINEPATH": windows_path(stage / "bin")}, timeout=120)
+        step(report, name, [wine, folder / "build/consumer.exe"], env={**ENV, "WINEPATH": windows_path(stage / "bin")}, timeout=HANG_SECONDS)
 
 
 def windows_path(path):
@@ -171,7 +160,7 @@ def check(report, jobs, everything):
     why = prepare_home(wine)
     if why:
         return skip(report, "windows", why)
-    tests = [t for t in pick_tests(everything) if needs[0] == 0 or not t.startswith("test_lm_")]
+    tests = [t for t in pick_tests(report, everything) if needs[0] == 0 or not t.startswith("test_lm_")]
     targets = ["rlx", "rlx_cli", *(f"tests_{t}" for t in tests)]
     if not build(report, "mingw", jobs, options=["-DBUILD_SHARED_LIBS=ON"], targets=targets):
         return
@@ -192,7 +181,7 @@ def check(report, jobs, everything):
     check_texts(report, wine)
     check_consumer(report, wine)
     if everything:
-        posix = [s.stem for s in test_sources() if posix_alone(s)]
+        posix = [s.stem for s in test_sources() if left_out(s, "windows")]
         skip(report, "windows: tests", f"POSIX by nature (fork, signals, the emulated GPU, fake drivers, the server): {' '.join(posix)}")
         if build(report, "mingw", jobs, directory="mingw-static", options=["-DRLX_TESTS=OFF"]):
             run_programs(report, "windows-static", [

@@ -13,6 +13,7 @@ import ast
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -33,6 +34,10 @@ RLX = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else BUILD / "rlx
 # A guard against hangs, not a measure: far above what anything here takes, also under a sanitizer on a busy machine. A machine
 # that is slower still sets RLX_TEST_TIME to a factor.
 SECONDS = 600 * float(os.environ.get("RLX_TEST_TIME") or 1)
+# What a script does in part is drawn anew every day, or by RLX_TEST_SEED; RLX_TEST_ALL=1 does all of it.
+EVERYTHING = bool(os.environ.get("RLX_TEST_ALL"))
+SEED = os.environ.get("RLX_TEST_SEED") or time.strftime("%Y%m%d")
+IS_SANITIZED = RLX.is_file() and b"__asan_init" in RLX.read_bytes()
 SANITIZER = re.compile(r"ERROR: |runtime error: |SUMMARY: |WARNING: ThreadSanitizer")
 # Once per process that switches stacks, as the emulated GPU does: a remark, not a finding.
 ASAN_NOTE = re.compile(r"==\d+==WARNING: ASan doesn't fully support makecontext/swapcontext[^\n]*\n")
@@ -56,6 +61,19 @@ def check(condition, what):
 
 def equal(found, expected, what=""):
     check(found == expected, f"{what}: expected {expected!r}, got {found!r}"[:2000])
+
+
+PARTS = {}
+
+
+def part(values, number, what):
+    """So many of the values, in their order, drawn by SEED."""
+    values = list(values)
+    if EVERYTHING or number >= len(values):
+        return values
+    PARTS[what] = f"{number} of {len(values)}"
+    chosen = set(random.Random(f"{SEED} {what}").sample(range(len(values)), number))
+    return [value for i, value in enumerate(values) if i in chosen]
 
 
 # ---- Calling the program
@@ -284,5 +302,7 @@ def main():
             count[result] += 1
             if result != "passed":
                 print(f"{'FAIL' if result == 'failed' else 'SKIP'} {function.__name__}: {why}", flush=True)
+    for what, told in PARTS.items():
+        print(f"part {what}: {told}, drawn by RLX_TEST_SEED={SEED}; RLX_TEST_ALL=1 takes all")
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] or not count["passed"] else 0

@@ -10,7 +10,7 @@ import pathlib
 import shutil
 import sys
 
-from cli import ROOT, check, close, equal, fails, load, main, rlx, test
+from cli import IS_SANITIZED, ROOT, check, close, equal, fails, load, main, part, rlx, test
 from gguf_file import FFN, HEADS, KV_HEADS, LAYERS, WIDTH, tiny_llama_parts, write_gguf
 from lm_files import need_lm, safetensors
 
@@ -392,7 +392,8 @@ def every_field_counts():
     for name in ("mistral", "gemma3"):
         folder(name)
         plain = logits("hf", ids)
-        for where, config in each_number(json.loads((GOLDEN / name / "config.json").read_text())):
+        fields = list(each_number(json.loads((GOLDEN / name / "config.json").read_text())))
+        for where, config in part(fields, len(fields) // 3, f"{name}: fields of its configuration") if IS_SANITIZED else fields:
             if where[-1] in reasons or any(fnmatch.fnmatchcase(where[0], pattern) for pattern in listed):
                 continue
             folder(name, config)

@@ -129,7 +129,8 @@ TEST(random_problems_are_placed_validly) {
   static const uint64_t aligns[] = {0, 1, 2, 48, 256};
   rlx_place_item items[MAX_SMALL];
   uint64_t offsets[MAX_SMALL], state = 1;
-  for (int round = 0; round < 4000; round++) {
+  const int n_rounds = test_in_part() ? 1000 : 4000;
+  for (int round = 0; round < n_rounds; round++) {
     place_case c = {items, rlx_random_below(&state, MAX_SMALL), 0};
     random_items(&state, &c);
     rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .align = aligns[rlx_random_below(&state, 5)], .budget = 20000,
@@ -164,7 +165,8 @@ TEST(small_problems_reach_the_optimum) {
   enum { N = sizeof knot / sizeof *knot };
   unsigned n_above_bound = 0;
   uint64_t state = 3;
-  for (int round = 0; round < 300; round++) {
+  const int n_rounds = test_in_part() ? 75 : 300;
+  for (int round = 0; round < n_rounds; round++) {
     rlx_place_item items[N];
     memcpy(items, knot, sizeof knot);
     rlx_place_item *changed = &items[rlx_random_below(&state, N)];

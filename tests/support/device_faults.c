@@ -82,7 +82,7 @@ void check_faults(const fault_driver *driver, const fault_work *w, const char *d
   int n_failed = 0, n_named = 0;
   driver->plan(kind, 0);
   CHECK_OK(fault_run(w, device, g, message));
-  for (uint64_t at = 1;; at++) {
+  for (uint64_t at = 1;; at = test_next_fault(at)) {
     const size_t live = rlx_mem_live();
     driver->plan(kind, at);
     rlx_status s = fault_run(w, device, g, message);

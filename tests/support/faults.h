@@ -4,10 +4,10 @@
  *   CHECK_OK(alloc_sweep(work, NULL));
  *   CHECK(file_sweep(&(file_faults){ON_READ, FAILS, EIO, RLX_IO}, work, NULL, NULL) >= 4);
  *
- * Allocations: the work is repeated with the 1st allocation failing, then the 2nd, and so on until it succeeds with
- * nothing left to fail. Two sweeps: only the Nth fails (the work may continue and must notice), and all from the Nth on
- * (cleanup must not allocate). Each time the work must return RLX_OK or RLX_NO_MEMORY, and leave as many live blocks as
- * before.
+ * Allocations: the work is repeated with the 1st allocation failing, then the 2nd, and so on (test_next_fault) until it
+ * succeeds with nothing left to fail. Two sweeps: only the Nth fails (the work may continue and must notice), and all
+ * from the Nth on (cleanup must not allocate). Each time the work must return RLX_OK or RLX_NO_MEMORY, and leave as
+ * many live blocks as before.
  *
  * File calls (if FAULTS_OF_FILES is defined before this is included): the system's calls are replaced in this program
  * by wrappers; the Nth is interrupted, transfers half of the bytes, or fails. Faults that can be retried must not be
@@ -21,6 +21,7 @@
 
 #include "base/mem.h"
 #include "base/status.h"
+#include "test.h"
 
 typedef rlx_status (*alloc_sweep_fn)(void *user);
 
@@ -58,7 +59,7 @@ static inline rlx_status alloc_sweep_once(alloc_sweep_fn fn, void *user, alloc_s
 
 static inline rlx_status alloc_sweep(alloc_sweep_fn fn, void *user) {
   for (int mode = 0; mode < 2; mode++) {
-    for (size_t at = 1;; at++) {
+    for (size_t at = 1;; at = test_next_fault(at)) {
       alloc_sweep_point point = {.fail_at = at, .from_there_on = mode == 1};
       RLX_TRY(alloc_sweep_once(fn, user, &point));
       if (atomic_load(&point.n_failed) > 0) continue;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "rlx/rlx.h"
 
@@ -61,6 +62,7 @@ typedef struct test_state {
   test_case *first, *last, *current;
   test_result result; /* of the current test */
   const char *program;
+  bool was_in_part;
 } test_state;
 
 #if defined(_WIN32) /* where a weak symbol is another thing */
@@ -93,6 +95,32 @@ static inline void test_add(test_case *test) {
 static inline unsigned test_hang_seconds(void) {
   const char *factor = getenv("RLX_TEST_TIME");
   return (unsigned)(600 * (factor && atof(factor) > 0 ? atof(factor) : 1));
+}
+
+/* Whether this run takes a part of what tests repeat: under a sanitizer, unless RLX_TEST_ALL or RLX_SOAK asks for all
+ * of it. The program says so at its end. */
+static inline bool test_in_part(void) {
+  if (!TEST_IS_SANITIZED || getenv("RLX_TEST_ALL") || getenv("RLX_SOAK")) return false;
+  test_all.was_in_part = true;
+  return true;
+}
+
+/* Draws the part: another one every day, or that of RLX_TEST_SEED. */
+static inline unsigned long long test_part_seed(void) {
+  const char *given = getenv("RLX_TEST_SEED");
+  return given && *given ? strtoull(given, NULL, 10) : (unsigned long long)time(NULL) / 86400;
+}
+
+/* Whether to do piece k of case i: all of them, or one in `n`, of which each case has others. */
+static inline bool test_takes(size_t i, size_t k, size_t n) {
+  return !test_in_part() || (i + k + (size_t)test_part_seed()) % n == 0;
+}
+
+/* The fault behind number `at` of a sweep. In part: one in four beyond the first ones. */
+static inline size_t test_next_fault(size_t at) {
+  enum { FIRST_ONES = 40, ONE_IN = 4 };
+  if (at < FIRST_ONES || !test_in_part()) return at + 1;
+  return at + (at == FIRST_ONES ? 1 + (size_t)(test_part_seed() % ONE_IN) : ONE_IN);
 }
 
 static inline bool test_has_failed(void) { return test_all.result == TEST_FAILED; }
@@ -199,6 +227,7 @@ __attribute__((weak)) int main(int argc, char **argv) {
     if (is_verbose && test_all.result == TEST_PASSED) printf("pass %s\n", test->name);
   }
   unsigned total = count[TEST_PASSED] + count[TEST_FAILED] + count[TEST_SKIPPED];
+  if (test_all.was_in_part) printf("part of it: RLX_TEST_SEED=%llu; RLX_TEST_ALL=1 takes all\n", test_part_seed());
   if (total == 0) printf("no test has '%s' in its name\n", filter);
   printf("%u passed, %u failed, %u skipped\n", count[TEST_PASSED], count[TEST_FAILED], count[TEST_SKIPPED]);
   return total == 0 || count[TEST_FAILED] > 0;
