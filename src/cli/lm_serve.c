@@ -19,6 +19,7 @@ typedef struct request {
   uint64_t memory, max_body;
   double max_seconds, idle_seconds;
   bool no_page;
+  rlx_lm_cache cache;
 } request;
 
 /* Texts that the server's description points to. */
@@ -128,8 +129,7 @@ static int serve(request *r, const texts *t) {
                        .context = (uint32_t)r->lm.context,
                        .n_sequences = (uint32_t)r->parallel,
                        .chunk = (uint32_t)r->lm.chunk,
-                       .cache_type =
-                         r->lm.cache && strcmp(r->lm.cache, "f32") == 0 ? RLX_LM_CACHE_F32 : RLX_LM_CACHE_F16,
+                       .cache_type = r->cache,
                        .switches = r->lm.switches,
                        .memory_bytes = r->memory,
                        .api_key = t->key ? t->key : r->key,
@@ -174,8 +174,7 @@ static int run(request *r) {
   if (!r->words.n) return cli_wrong(r->self, "expected a model");
   if (r->lm.dry_run && r->common.json && r->words.n > 1)
     return cli_wrong(r->self, "--dry-run with --json takes one model, got %zu", r->words.n);
-  if (r->lm.cache && strcmp(r->lm.cache, "f32") != 0 && strcmp(r->lm.cache, "f16") != 0)
-    return cli_fail("--cache takes f32 or f16, got '%s'", r->lm.cache);
+  if (!cli_cache_type(r->lm.cache, &r->cache)) return CLI_FAILED;
   if (!r->certificate != !r->certificate_key)
     return cli_wrong(r->self, "--tls-certificate and --tls-key come together");
   if (r->key && r->key_file) return cli_wrong(r->self, "--api-key and --api-key-file exclude each other");

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "ir/dtype.h"
 #include "ir/sampling.h"
 #include "model/family.h"
 #include "model/names.h"
@@ -201,8 +202,11 @@ static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
   if (!m->facts.is_encoder && !any_rows && (d->context < d->tokens || d->context > INT32_MAX))
     return RLX_FAIL(RLX_INVALID, "a context of %u has no room for %u tokens", (unsigned)d->context,
                     (unsigned)d->tokens);
-  if (d->cache != RLX_F32 && d->cache != RLX_F16)
-    return RLX_FAIL(RLX_UNSUPPORTED, "caches of keys and values are f32 or f16");
+  if (d->cache != RLX_F32 && d->cache != RLX_F16 && !rlx_type_in(RLX_TYPES_STATE_BLOCK, d->cache))
+    return RLX_FAIL(RLX_UNSUPPORTED, "caches of keys and values are f32, f16, q8_0 or q4_0");
+  if (rlx_dtype_is_block(d->cache) && m->config.head % 32)
+    return RLX_FAIL(RLX_UNSUPPORTED, "a cache of %s: heads have %lld elements, expected a multiple of 32",
+                    rlx_dtype_name(d->cache), (long long)m->config.head);
   return RLX_OK;
 }
 
