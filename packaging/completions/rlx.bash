@@ -28,7 +28,7 @@ _rlx() {
     perplexity) options='--window --stride --tokens --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     imatrix) options='--out --more --window --tokens --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     logits) options='--tokens --out --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
-    serve) options='--host --port --parallel --models-memory --template --api-key --api-key-file --cors --tls-key --no-page --max-body --max-requests --max-connections --max-seconds --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
+    serve) options='--host --port --parallel --models-memory --template --lookup --draft --draft-tokens --api-key --api-key-file --cors --tls-key --no-page --max-body --max-requests --max-connections --max-seconds --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     help) options='ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat embed perplexity imatrix logits serve' ;;
   esac
   case $word in

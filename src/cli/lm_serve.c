@@ -15,6 +15,8 @@ typedef struct request {
   cli_list words;
   cli_lm_options lm;
   const char *host, *key, *key_file, *origin, *certificate, *certificate_key, *chat_template;
+  const char *draft;
+  int64_t lookup, n_draft;
   int64_t port, parallel, max_requests, max_connections;
   uint64_t memory, max_body;
   double max_seconds, idle_seconds;
@@ -124,6 +126,9 @@ static int serve(request *r, const texts *t) {
                        .host = r->host,
                        .port = (uint32_t)r->port,
                        .no_page = r->no_page,
+                       .lookup = (uint32_t)r->lookup,
+                       .n_draft = (uint32_t)r->n_draft,
+                       .draft = r->draft,
                        .device = r->common.device,
                        .n_threads = (uint32_t)r->common.threads,
                        .context = (uint32_t)r->lm.context,
@@ -196,6 +201,10 @@ int cli_serve(const cli_command *self, int argc, char **argv) {
      CLI_BYTES, &r.memory, 0, 0},
     {"--template", "NAME", "the chat template (default: the models' own; 'rlx chat --templates' lists them)", CLI_TEXT,
      &r.chat_template, 0, 0},
+    {"--lookup", "N", "guess up to N tokens from what came before: faster where texts repeat or quote", CLI_NUMBER,
+     &r.lookup, 0, 31},
+    {"--draft", "MODEL", "a smaller model with the same vocabulary that guesses tokens", CLI_TEXT, &r.draft, 0, 0},
+    {"--draft-tokens", "N", "that it guesses at once (0: 3)", CLI_NUMBER, &r.n_draft, 0, 31},
     {"--api-key", "KEY", "requests must have it (others see it in the list of processes: prefer a file)", CLI_TEXT,
      &r.key, 0, 0},
     {"--api-key-file", "FILE", "the same, from the first line of a file", CLI_TEXT, &r.key_file, 0, 0},

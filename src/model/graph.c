@@ -122,7 +122,7 @@ static rlx_node draw_number(lm_build *b) {
 /* The logits, and the likeliest token of each row, so that the host need not read logits that it does not sample. */
 static void make_step_result(lm_build *b, rlx_node x) {
   rlx_op_sample_desc greedy = {RLX_OP_SAMPLE_DESC_INIT};
-  rlx_node logits = logits_of(b, last_rows(b, x));
+  rlx_node logits = logits_of(b, b->d->result == LM_LOGITS ? x : last_rows(b, x));
   logits = rlx_op_reshape(b->g, logits, RLX_DIMS(b->tokens, b->c->vocabulary));
   rlx_graph_add_output(b->g, "logits", logits);
   rlx_graph_add_output(b->g, "token", rlx_op_sample(b->g, logits, 0, &greedy));
@@ -174,7 +174,7 @@ static rlx_status check_packed(const lm_model *m, const lm_graph_desc *d) {
 }
 
 static rlx_status check_step(const lm_model *m, const lm_graph_desc *d) {
-  if (m->facts.is_recurrent || (d->result != LM_NONE && d->result != LM_LAST))
+  if (m->facts.is_recurrent || (d->result != LM_NONE && d->result != LM_LAST && d->result != LM_LOGITS))
     return RLX_FAIL(RLX_UNSUPPORTED, "family %s: a step graph has caches of keys and values, and logits as its result",
                     m->facts.family);
   uint64_t tokens = d->singles + (uint64_t)d->groups * d->slots;

@@ -60,6 +60,30 @@ def completions_are_those_of_generate():
 
 
 @test
+def guesses_change_no_answer():
+    """From the text and from a draft model; usage and metrics count them."""
+    prompts = ["abc abc abc abc", "one two one two one", "ROMEO:"]
+    want = [greedy(p, 40) for p in prompts]
+    for options in (["--lookup", "7"], ["--draft", SHAKESPEARE, "--draft-tokens", "3"]):
+        with Server(SHAKESPEARE, *options) as s:
+            def ask(prompt, **more):
+                return s.post(TEXT, {"prompt": prompt, "max_tokens": 40, "temperature": 0, **more}).json
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                answers = list(pool.map(ask, prompts))
+            equal([a["choices"][0]["text"] for a in answers], want, options)
+            alone = ask(prompts[0])
+            details = alone["usage"]["completion_tokens_details"]
+            check(details["accepted_prediction_tokens"] > 0, details)
+            check("completion_tokens_details" not in ask(prompts[0], lookup=0)["usage"], "lookup: 0 guesses nothing")
+            text = s.get("/metrics").text
+            counts = {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if not line.startswith("#")}
+            check(counts["rlx_guessed_tokens_total"] >= counts["rlx_guessed_tokens_right_total"] > 0, text)
+            s.refuses(TEXT, {"prompt": "a", "lookup": 32}, 400, "at most 31 tokens")
+    fails("serve", SHAKESPEARE, "--lookup", "3", "--draft", SHAKESPEARE, says="exclude each other")
+    fails("serve", SHAKESPEARE, "--draft-tokens", "3", says="without a draft model")
+
+
+@test
 def streams_say_what_whole_answers_say():
     with Server(SHAKESPEARE, tiny_chat()) as s:
         body = {"prompt": "ROMEO:", "max_tokens": 20, "temperature": 0}

@@ -401,7 +401,7 @@ static rlx_status sweep(void *user) {
   rlx_lm *lm = ((sweep_work *)user)->lm;
   static const int32_t ids[] = {1, 5, 9, 2, 7};
   heard h[3] = {{0}};
-  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 3, .ignore_end = true, .temperature = 0.7};
+  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 3, .ignore_end = true, .temperature = 0.7, .lookup = 3};
   rlx_status first = RLX_OK;
   uint32_t left = 1;
   for (size_t i = 0; i < 3; i++) {
