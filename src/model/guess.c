@@ -1,8 +1,8 @@
 /* Speculation of requests: which steps check guesses, and whether that pays.
  *
- * A step that computes prompts checks none. Otherwise a request with guesses gets a run of its own in the step, its last
- * token and the guesses after it, and every token of the step has a row of the result. All runs of a step have the same
- * size, 4 to 32 tokens, so that a few programs serve all mixtures.
+ * A step that computes prompts checks none. Otherwise a request with guesses gets a run of its own in the step, its
+ * last token and the guesses after it, and every token of the step has a row of the result. All runs of a step have
+ * the same size, 4 to 32 tokens, so that a few programs serve all mixtures.
  *
  * The step's time is everybody's. So guesses pay if a step gives more tokens in a second than one without guesses for
  * as many requests; and a request whose first guess was wrong has gained nothing from it. */

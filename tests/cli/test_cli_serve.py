@@ -4,6 +4,7 @@
 import base64
 import concurrent.futures
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -587,10 +588,36 @@ def models_come_and_go():
 
 @test
 def many_clients_of_all_kinds():
-    """Each greedy answer is the one computed alone, memory does not grow. RLX_SOAK=1: for an hour."""
+    """Each greedy answer is the one computed alone, memory does not grow. RLX_SOAK=1: for an hour, or RLX_SOAK_SECONDS."""
     from lm_server import is_soak
     prompts = [f"{name}:\n{line}" for name in ("ROMEO", "JULIET", "KING") for line in ("I ", "What ", "No, ", "")]
-    rounds, seconds = (10 ** 9, 3600) if is_soak() else (60, SECONDS)
+    rounds, seconds = (10 ** 9, float(os.environ.get("RLX_SOAK_SECONDS") or 3600)) if is_soak() else (64, SECONDS)
+
+    def slowly(s, prompt):
+        """The answer to a body that comes in pieces."""
+        body = json.dumps({"prompt": prompt, "max_tokens": 16, "temperature": 0}).encode()
+        c = s.connect()
+        c.putrequest("POST", TEXT)
+        c.putheader("Content-Length", str(len(body)))
+        c.endheaders()
+        for i in range(0, len(body), 20):
+            c.send(body[i:i + 20])
+            time.sleep(.02)
+        answer = json.loads(c.getresponse().read())
+        c.close()
+        return answer
+
+    def hugely(s):
+        """A body over the limit: the answer, or the end of the connection, comes before all of it is sent."""
+        with socket.create_connection((s.host, s.port)) as c:
+            try:
+                c.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n")
+                for _ in range(20):
+                    c.sendall(b"x" * (1 << 20))
+                check(b" 413 " in c.recv(100), "a huge body is refused")
+            except OSError:
+                pass
+
     with Server(SHAKESPEARE, "--idle-seconds", "5") as s:
         alone = {p: s.post(TEXT, {"prompt": p, "max_tokens": 16, "temperature": 0}).json["choices"][0]["text"] for p in prompts}
         for p in prompts[:3]:
@@ -601,7 +628,7 @@ def many_clients_of_all_kinds():
             for turn in range(rounds):
                 if time.monotonic() - begin > seconds:
                     return turn
-                kind, prompt = (number + turn) % 6, prompts[(number * 5 + turn) % len(prompts)]
+                kind, prompt = (number + turn) % 8, prompts[(number * 5 + turn) % len(prompts)]
                 if kind == 0:
                     read_some(s, TEXT, {**ENDLESS, "stream": True, "temperature": 1}).close()
                 elif kind == 1:
@@ -610,6 +637,10 @@ def many_clients_of_all_kinds():
                     c.close()
                 elif kind == 2:
                     s.call("POST", TEXT, b'{"prompt":' + b"x" * 200)
+                elif kind == 3 and turn % 4 == 0:
+                    hugely(s)
+                elif kind == 4:
+                    equal(slowly(s, prompt)["choices"][0]["text"], alone[prompt], prompt)
                 else:
                     answer = s.post(TEXT, {"prompt": prompt, "max_tokens": 16, "temperature": 0}).json
                     equal(answer["choices"][0]["text"], alone[prompt], prompt)
