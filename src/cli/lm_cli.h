@@ -24,6 +24,8 @@ typedef struct cli_lm_options {
     "--dry-run", NULL, "print what goes where and whether it fits; load nothing", CLI_FLAG, &(o).dry_run, 0, 0         \
   }
 
+/* The path of a model: the word itself, or where rlx pull has put a model of this name if there is no such file. */
+const char *cli_model_path(const char *word);
 /* The type of keys and values by name (NULL: f16). False: reports what was expected. */
 bool cli_cache_type(const char *name, rlx_lm_cache *out);
 /* Loads a model, with a progress bar on a terminal. With --dry-run it prints the memory needed instead, and *out is

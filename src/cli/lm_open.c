@@ -103,7 +103,7 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
   rlx_session *session;
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &session)) return CLI_FAILED;
   rlx_lm_desc d = {RLX_LM_DESC_INIT,
-                   .path = path,
+                   .path = cli_model_path(path),
                    .session = session,
                    .context = (uint32_t)options->context,
                    .chunk = (uint32_t)options->chunk,

@@ -36,12 +36,13 @@ typedef struct texts {
 /* NAME=PATH, or a path. */
 static int split_model(const char *word, char **name, rlx_server_model *out) {
   const char *equals = strchr(word, '='), *slash = strchr(word, '/');
-  out->path = word;
+  out->path = cli_model_path(word);
+  if (out->path != word) out->name = word;
   if (!equals || equals == word || (slash && slash < equals)) return CLI_DONE;
   *name = calloc((size_t)(equals - word) + 1, 1);
   if (!*name) return cli_fail("out of memory");
   memcpy(*name, word, (size_t)(equals - word));
-  *out = (rlx_server_model){.path = equals + 1, .name = *name};
+  *out = (rlx_server_model){.path = cli_model_path(equals + 1), .name = *name};
   return CLI_DONE;
 }
 
