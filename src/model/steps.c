@@ -7,13 +7,20 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "model/requests.h"
 
 enum { SLOTS = 32 };
 
 /* ---- Pages ---- */
 
+enum { MIN_COPY = 8 }; /* tokens of a page that are worth copying */
+
 void lm_request_release_pages(struct lm_requests *q, lm_request *r) {
+  const uint32_t page = lm_pages_size(q->pages), last = r->done / page, n = r->done % page;
+  if (n >= MIN_COPY && last < r->pages.n && !lm_scales_any(&r->scales))
+    lm_pages_publish(q->pages, r->pages.v[last], last ? r->pages.v[last - 1] : LM_NO_PAGE,
+                     r->ids.v + (size_t)last * page, n);
   for (size_t i = 0; i < r->pages.n; i++) lm_pages_release(q->pages, r->pages.v[i]);
   r->pages.n = 0;
   r->done = 0;
@@ -22,6 +29,53 @@ void lm_request_release_pages(struct lm_requests *q, lm_request *r) {
 static uint32_t pages_for(const struct lm_requests *q, size_t tokens) {
   size_t page = lm_pages_size(q->pages);
   return (uint32_t)((tokens + page - 1) / page);
+}
+
+/* Copies the first n rows of a page, in every state. */
+static rlx_status copy_rows(rlx_lm *lm, uint32_t from, uint32_t to, uint32_t n) {
+  const uint64_t page = lm_pages_size(lm->requests->pages);
+  lm_program *p;
+  rlx_arena *a;
+  void *rows = NULL;
+  size_t room = 0;
+  RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = lm->n_sequences, .tokens = 1, .result = LM_TOKEN}, &p));
+  RLX_TRY(rlx_executable_arena(p->executable, &a));
+  const rlx_graph *g = rlx_executable_graph(p->executable);
+  rlx_status s = RLX_OK;
+  for (rlx_node i = 1; i <= rlx_graph_size(g) && !s; i++) {
+    if (strcmp(rlx_node_op(g, i), "state") != 0) continue;
+    rlx_dims row = rlx_node_shape(g, i); /* [sequences, context, ..] */
+    size_t bytes;
+    row.v[0] = 1;
+    row.v[1] = n;
+    s = rlx_tensor_bytes(rlx_node_dtype(g, i), row, &bytes);
+    if (s) break;
+    if (bytes > room) {
+      rlx_mem_free(rows);
+      rows = rlx_mem_alloc(room = bytes);
+    }
+    if (!rows) s = RLX_FAIL(RLX_NO_MEMORY, "%zu bytes of a page", bytes);
+    if (!s) s = rlx_arena_read_raw(a, i, from * page * (bytes / n), rows, bytes);
+    if (!s) s = rlx_arena_write_raw(a, i, to * page * (bytes / n), rows, bytes);
+  }
+  rlx_mem_free(rows);
+  return s;
+}
+
+/* The page that its tokens go on in may begin as one that is there. At least one token is left to compute. */
+static rlx_status copy_part(rlx_lm *lm, lm_request *r) {
+  struct lm_requests *q = lm->requests;
+  const uint32_t page = lm_pages_size(q->pages), left = (uint32_t)r->ids.n - r->done - 1;
+  const uint32_t parent = r->pages.n ? r->pages.v[r->pages.n - 1] : LM_NO_PAGE;
+  uint32_t n, from = lm_pages_find_part(q->pages, parent, r->ids.v + r->done, left < page ? left : page, &n);
+  if (from == LM_NO_PAGE) return RLX_OK;
+  uint32_t to = n < MIN_COPY ? LM_NO_PAGE : lm_pages_take(q->pages);
+  rlx_status s = to == LM_NO_PAGE ? RLX_OK : copy_rows(lm, from, to, n);
+  lm_pages_release(q->pages, from);
+  if (to == LM_NO_PAGE) return s;
+  r->pages.v[r->pages.n++] = to; /* there is room: take_held_pages */
+  if (!s) r->done += n;
+  return s;
 }
 
 /* Counts the pages that hold the beginning of its tokens already. At least one token is left to compute. What adapters
@@ -50,6 +104,7 @@ rlx_status lm_requests_admit(rlx_lm *lm) {
       lm_request_release_pages(q, r);
       return RLX_OK;
     }
+    if (!lm_scales_any(&r->scales)) RLX_TRY(copy_part(lm, r));
     if (!r->stats.n_tokens) {
       r->stats.n_held = r->done;
       r->stats.n_prompt_tokens = r->n_prompt - r->done;
@@ -203,7 +258,7 @@ void lm_request_advance(struct lm_requests *q, lm_request *r, uint32_t n) {
   r->done += n;
   if (lm_scales_any(&r->scales)) return;
   for (uint32_t k = before / page; (k + 1) * page <= r->done; k++)
-    lm_pages_publish(q->pages, r->pages.v[k], k ? r->pages.v[k - 1] : LM_NO_PAGE, r->ids.v + (size_t)k * page);
+    lm_pages_publish(q->pages, r->pages.v[k], k ? r->pages.v[k - 1] : LM_NO_PAGE, r->ids.v + (size_t)k * page, page);
 }
 
 rlx_status lm_requests_compute(rlx_lm *lm, lm_program **out) {
