@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 
-enum { MIN_SLOTS = 4, MAX_SLOTS = LM_MAX_DRAFT + 1, LOGITS_BYTES = 32 << 20 };
+enum { MIN_SLOTS = 4, LOGITS_BYTES = 32 << 20 };
 
 /* Rows of a result: as many as their logits and the tokens of a step may be. */
 static uint32_t max_rows(const rlx_lm *lm) {

@@ -38,6 +38,7 @@ static rlx_status copy_rows(rlx_lm *lm, uint32_t from, uint32_t to, uint32_t n) 
   rlx_arena *a;
   void *rows = NULL;
   size_t room = 0;
+  lm->scales = (lm_scales){0}; /* any program that has the states */
   RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = lm->n_sequences, .tokens = 1, .result = LM_TOKEN}, &p));
   RLX_TRY(rlx_executable_arena(p->executable, &a));
   const rlx_graph *g = rlx_executable_graph(p->executable);
