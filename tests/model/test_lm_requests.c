@@ -227,7 +227,7 @@ TEST(a_beginning_is_computed_once) {
 
 /* What prompts have in common ends in the middle of a page: its rows are copied. */
 TEST(a_part_of_a_page_is_computed_once) {
-  static const size_t common[] = {90, 70, 64, 40, 8, 7};
+  static const size_t common[] = {90, 75, 64, 40, 8, 7};
   rlx_lm *lm = NULL;
   rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 6, .ignore_end = true};
   int32_t ids[6][100];
