@@ -50,10 +50,11 @@ def ask(address, number, tokens):
     return times[0] - begin, gaps, len(times)
 
 
-def measure(address, clients, rounds, tokens):
+def measure(address, clients, rounds, tokens, number=0):
+    """With questions from `number` on: what was asked before is held by both servers."""
     begin = time.perf_counter()
     with concurrent.futures.ThreadPoolExecutor(clients) as pool:
-        answers = list(pool.map(lambda i: ask(address, i, tokens), range(clients * rounds)))
+        answers = list(pool.map(lambda i: ask(address, number + i, tokens), range(clients * rounds)))
     seconds = time.perf_counter() - begin
     firsts = sorted(a[0] for a in answers)
     gaps = sorted(g for a in answers for g in a[1])
@@ -108,9 +109,9 @@ def main():
             found = {name: [] for name, _ in servers}
             for name, at in servers:
                 measure(at, clients, 1, 4)  # warm: programs, prefix
-            for _ in range(o.turns):
+            for turn in range(o.turns):
                 for name, at in servers:
-                    found[name].append(measure(at, clients, o.rounds, o.tokens))
+                    found[name].append(measure(at, clients, o.rounds, o.tokens, 1000 * (turn + 1)))
             middle = {name: [statistics.median(column) for column in zip(*rows)] for name, rows in found.items()}
             for name, (rate, *ms) in middle.items():
                 print(f"| {clients} | {name} | {rate:.1f} | {ms[0]:.0f} / {ms[1]:.0f} | {ms[2]:.1f} / {ms[3]:.1f} |", flush=True)

@@ -3,9 +3,9 @@
  * Keys and values of requests lie in pages of `page` tokens each (model.h, step graph). A page belongs to the requests
  * that count it. Once it is full it also becomes a node of a tree: its parent is the page before it, and its tokens say
  * what it holds, so the next request with the same beginning takes it as it is. The last page of a request that has
- * ended is a leaf although it is not full; what it has in common with another request can be copied from it, as from any
- * page. A page that nobody counts stays in the tree until its memory is needed; then the one that was used longest ago
- * goes, leaves first. */
+ * ended is a leaf although it is not full; what it has in common with another request can be copied from it, as from
+ * any page. A page that nobody counts stays in the tree until its memory is needed; then the one that was used longest
+ * ago goes, leaves first. */
 #ifndef RLX_MODEL_PAGES_H
 #define RLX_MODEL_PAGES_H
 
