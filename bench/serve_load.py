@@ -8,6 +8,10 @@ Starts `rlx serve` on a free port. Every request has the same system prompt (abo
 number of clients is measured in turns: RLX, then the peer, if there is one, so that the ratios are of one run; of several turns
 the medians are printed. --llama-server starts llama.cpp's server with the same model, context, threads and number of parallel
 texts (built from llama.cpp's source: -DLLAMA_BUILD_SERVER=ON, target llama-server); --peer is one that was started by hand.
+
+    bench/serve_load.py BUILD MODEL.gguf --prefix 5 --context 4096
+
+The time to the first token of a new system prompt of about 2,450 tokens, and of three other questions after the same one.
 """
 
 import argparse
@@ -26,11 +30,11 @@ SYSTEM = " ".join(f"Rule {i}: answer in plain words, keep it short, and say what
 TOPICS = ["gravity", "rivers", "bread", "bees", "glass", "wind", "ships", "paper", "salt", "bridges", "clocks", "maps"]
 
 
-def ask(address, number, tokens):
+def ask(address, number, tokens, system=SYSTEM):
     """(seconds to the first token, gaps, tokens) of one streamed answer."""
     parts = urllib.parse.urlsplit(address)
     c = http.client.HTTPConnection(parts.hostname, parts.port, timeout=3600)
-    body = {"messages": [{"role": "system", "content": SYSTEM},
+    body = {"messages": [{"role": "system", "content": system},
                          {"role": "user", "content": f"({number}) Tell me about {TOPICS[number % len(TOPICS)]}."}],
             "max_tokens": tokens, "temperature": 0, "stream": True, "ignore_eos": True}
     begin = time.perf_counter()
@@ -60,6 +64,17 @@ def measure(address, clients, rounds, tokens, number=0):
     gaps = sorted(g for a in answers for g in a[1])
     pick = lambda v, p: v[min(len(v) - 1, int(p * len(v)))] * 1e3
     return sum(a[2] for a in answers) / seconds, pick(firsts, .5), pick(firsts, .99), pick(gaps, .5), pick(gaps, .99)
+
+
+def measure_prefix(address, turns):
+    print("| first, ms | then, ms | part of the first |\n|---|---|---|")
+    parts = []
+    for turn in range(turns):
+        system = f"Number {turn}. " + " ".join(SYSTEM.replace("Rule", f"Rule {k}.") for k in range(4))
+        first, *then = [1e3 * ask(address, i, 4, system)[0] for i in range(4)]
+        parts += [t / first for t in then]
+        print(f"| {first:.0f} | {', '.join(f'{t:.0f}' for t in then)} | {100 * statistics.median(parts[-3:]):.1f} % |", flush=True)
+    print(f"| | | {100 * statistics.median(parts):.1f} % |")
 
 
 def start_llama(o):
@@ -92,6 +107,7 @@ def main():
     p.add_argument("--device", default="cpu")
     p.add_argument("--context", type=int, default=2048, help="tokens of a text")
     p.add_argument("--turns", type=int, default=1)
+    p.add_argument("--prefix", type=int, metavar="TURNS")
     p.add_argument("--peer")
     p.add_argument("--llama-server")
     o = p.parse_args()
@@ -101,6 +117,10 @@ def main():
     llama = None
     try:
         address = server.stdout.readline().strip()
+        if o.prefix:
+            ask(address, 0, 4)
+            measure_prefix(address, o.prefix)
+            return
         if o.llama_server:
             llama, o.peer = start_llama(o)
         print("| clients | server | pieces/s | first token p50 / p99, ms | gap p50 / p99, ms |\n|---|---|---|---|---|")
