@@ -268,8 +268,14 @@ RLX_API void rlx_grammar_destroy(rlx_grammar *g);
 /* Threads: one caller at a time; a second one gets RLX_BUSY. Any number may use its file and tokenizer. */
 typedef struct rlx_lm rlx_lm;
 /* The type of the KV cache. f16 is the default, here and of the command: it halves the memory that grows with the
- * context and what every token reads, for an error below that of 8-bit weights. */
-typedef enum rlx_lm_cache { RLX_LM_CACHE_F16 = 0, RLX_LM_CACHE_F32 = 1 } rlx_lm_cache;
+ * context and what every token reads, for an error below that of 8-bit weights. q8_0 takes 0.53 of f16's memory, q4_0
+ * 0.28, at a loss that docs/lm.md gives; both need heads of a multiple of 32 elements, and the CPU. */
+typedef enum rlx_lm_cache {
+  RLX_LM_CACHE_F16 = 0,
+  RLX_LM_CACHE_F32 = 1,
+  RLX_LM_CACHE_Q8_0 = 2,
+  RLX_LM_CACHE_Q4_0 = 3
+} rlx_lm_cache;
 typedef struct rlx_lm_desc {
   size_t struct_bytes;
   const char *path;     /* as rlx_file_open */
@@ -409,8 +415,9 @@ typedef struct rlx_lm_options {
   /* Speculation: tokens that probably come next are guessed, up to 31 at once, and checked together. The text is the
    * same up to rounding. lookup: so many are guessed from what followed where the last tokens occurred before, which
    * pays for texts that repeat or quote; 0: none. draft: another, smaller model with the same vocabulary guesses
-   * n_draft tokens (0: 3), in its sequence 0; nobody else may use it meanwhile. Not in requests and batches, and not
-   * for families with a recurrent state. */
+   * n_draft tokens (0: 3), in its sequence 0; nobody else may use it meanwhile. A request has one of its sequences
+   * until it ends, or no guesses where there are too few. Not in batches, and not for families with a recurrent
+   * state. */
   uint32_t lookup, n_draft;
   struct rlx_lm *draft;
   const struct rlx_grammar *grammar; /* the text that is generated matches it; NULL: any text */

@@ -1178,8 +1178,9 @@ typedef enum rlx_op_table_input_mode {
 typedef struct rlx_op_table_input {
   size_t struct_bytes;
   const char *name;
-  /* "T": the op's type; "W": T, or with T f32 also f16, bf16 or a block type; "KV": W without block types; "INDEX": i32
-   * or i64; "BLOCK": a block type; "U": any except block types; else that exact type. */
+  /* "T": the op's type; "W": T, or with T f32 also f16, bf16 or a block type; "WF": W without block types; "KV": WF, or
+   * with T f32 also q8_0 or q4_0; "INDEX": i32 or i64; "BLOCK": a block type; "U": any except block types; else that
+   * exact type. */
   const char *type;
   rlx_op_table_input_mode mode;
 } rlx_op_table_input;

@@ -59,6 +59,10 @@ typedef struct rlx_server_desc {
   uint64_t no_page;                   /* 1: nothing at /, where browsers otherwise get a page to chat with the models */
   const rlx_server_adapter *adapters; /* n_adapters of the model; not with several models */
   size_t n_adapters;
+  /* Speculation, as in rlx_lm_options, where a request does not say ("lookup"). draft: the path of a smaller model that
+   * guesses; not with several models. */
+  uint32_t lookup, n_draft;
+  const char *draft;
 } rlx_server_desc;
 #define RLX_SERVER_DESC_INIT RLX_SIZED(rlx_server_desc)
 

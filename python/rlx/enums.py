@@ -299,6 +299,8 @@ class LmCache(IntEnum):
 
     F16 = 0
     F32 = 1
+    Q8_0 = 2
+    Q4_0 = 3
 
 
 class LmSpecial(IntEnum):

@@ -602,7 +602,7 @@ def load(path: Union[str, "os.PathLike[str]"], **options: Any) -> Lm:
     context: tokens that a conversation can hold; 0: the model's own, at most 4096
     sequences: computed together by generate_batch
     chunk: tokens of a prompt that are computed together; 0: automatic
-    cache: "f16" or "f32", the type of the K/V cache
+    cache: "f16", "f32", "q8_0" or "q4_0", the type of the K/V cache
     switches: as of rlx.Program; "exact": activations stay f32 where weights are of a block type
     dry_run: determine the memory needed and load nothing: info and plan work
     progress: called with (stage, done, total); cancel: returns true to end loading; limits: of loading

@@ -962,7 +962,7 @@ def argsort(x: Operand, axis: Size = -1, descending: bool = False, to: DTypeLike
 
 
 def reshape(x: Operand, shape: Dims) -> Node:
-    """the same elements in row-major order under another shape.
+    """the same elements in row-major order under another shape; of q8_0 and q4_0 the last axis stays.
 
     shape: the new sizes; one may be -1
     """
@@ -1179,10 +1179,10 @@ def depth_to_space(x: Operand, block: Size = 2, mode: Union[DepthOrder, str] = "
 
 def update(state: Operand, rows: Operand, at: Operand, axis: Size = 0) -> Node:
     """writes rows into a state at a run-time position; the result is the state; at is a scalar or, with axis > 0, one
-    per index of axis 0; f32 rows are rounded to the state's f16 or bf16; rows that would not fit are an error on
-    the host and write nothing on a device; with axis > 0 rows may be packed: without the axes before `axis`, [n,
-    ..], and at is [n], the place of each row counted through all axes up to `axis`, no two the same; then one out
-    of range writes nothing.
+    per index of axis 0; f32 rows are rounded to the state's f16, bf16, q8_0 or q4_0 (then not along the last axis);
+    rows that would not fit are an error on the host and write nothing on a device; with axis > 0 rows may be
+    packed: without the axes before `axis`, [n, ..], and at is [n], the place of each row counted through all axes
+    up to `axis`, no two the same; then one out of range writes nothing.
 
     axis: the axis that `at` indexes
     """

@@ -435,6 +435,10 @@ char cli_in_name(char c);
 /* For main, at the start: the words of the command line, and standard streams that carry bytes as they are. */
 void cli_begin(int *argc, char ***argv);
 
+/* Runs another program, found as a shell finds it, in place of this one: words[0] and its words, NULL at their end.
+ * Returns on failure only; ENOSYS: the system has no such thing. */
+void cli_become(const char *const *words);
+
 /* Ends the process with a failure after so many seconds, but not while files are written. */
 void cli_set_time_limit(double seconds, bool json);
 /* The limit of --memory, as an rlx_watch without callbacks. */
@@ -477,6 +481,7 @@ int cli_tokenize(const cli_command *self, int argc, char **argv);
 int cli_convert(const cli_command *self, int argc, char **argv);
 int cli_generate(const cli_command *self, int argc, char **argv);
 int cli_chat(const cli_command *self, int argc, char **argv);
+int cli_pull(const cli_command *self, int argc, char **argv);
 int cli_embed(const cli_command *self, int argc, char **argv);
 int cli_perplexity(const cli_command *self, int argc, char **argv);
 int cli_logits(const cli_command *self, int argc, char **argv);

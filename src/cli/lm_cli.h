@@ -7,7 +7,7 @@
 
 typedef struct cli_lm_options {
   int64_t context, chunk, sequences;
-  const char *cache; /* "f16", "f32" */
+  const char *cache; /* NULL, or as cli_cache_type takes it */
   uint32_t switches; /* rlx_switch */
   bool dry_run;
   cli_list loras; /* adapters: FILE or FILE=SCALE */
@@ -16,7 +16,7 @@ typedef struct cli_lm_options {
   {"--context", "N",     "tokens that are remembered (default: the model's, at most 4096)", CLI_NUMBER, &(o).context,  \
    1,           16777216},                                                                                             \
     {"--chunk", "N", "tokens of a prompt that are computed together (default: 512)", CLI_NUMBER, &(o).chunk, 1, 4096}, \
-    {"--cache", "TYPE", "of keys and values: f32 or f16 (default)", CLI_TEXT, &(o).cache, 0, 0},                       \
+    {"--cache", "TYPE", "of keys and values: f32, f16 (default), q8_0, q4_0", CLI_TEXT, &(o).cache, 0, 0},             \
     {"--lora",  "FILE[=SCALE]", "an adapter: a GGUF, or PEFT's safetensors; repeat for several",                       \
      CLI_TEXTS, &(o).loras,     0,                                                                                     \
      0},                                                                                                               \
@@ -24,6 +24,10 @@ typedef struct cli_lm_options {
     "--dry-run", NULL, "print what goes where and whether it fits; load nothing", CLI_FLAG, &(o).dry_run, 0, 0         \
   }
 
+/* The path of a model: the word itself, or where rlx pull has put a model of this name if there is no such file. */
+const char *cli_model_path(const char *word);
+/* The type of keys and values by name (NULL: f16). False: reports what was expected. */
+bool cli_cache_type(const char *name, rlx_lm_cache *out);
 /* Loads a model, with a progress bar on a terminal. With --dry-run it prints the memory needed instead, and *out is
  * NULL. Reports failures. */
 /* An adapter's file and scale (1 unless given); free *file with free. */

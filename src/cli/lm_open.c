@@ -82,20 +82,33 @@ static int load_adapters(rlx_lm *lm, const cli_list *loras) {
   return code || !loras->n ? code : cli_check(rlx_lm_adapters_use(lm, all, loras->n), NULL, NULL);
 }
 
+bool cli_cache_type(const char *name, rlx_lm_cache *out) {
+  static const char *const names[] = {
+    [RLX_LM_CACHE_F16] = "f16", [RLX_LM_CACHE_F32] = "f32", [RLX_LM_CACHE_Q8_0] = "q8_0", [RLX_LM_CACHE_Q4_0] = "q4_0"};
+  *out = RLX_LM_CACHE_F16;
+  for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
+    if (strcmp(name, names[i]) != 0) continue;
+    *out = (rlx_lm_cache)i;
+    return true;
+  }
+  if (name) cli_fail("--cache takes f32, f16, q8_0 or q4_0, got '%s'", name);
+  return !name;
+}
+
 int cli_lm_open(const cli_common *common, const cli_lm_options *options, const char *path, rlx_lm **out) {
   *out = NULL;
   cli_bar bar;
-  rlx_dtype cache = options->cache ? rlx_dtype_from_name(options->cache) : RLX_F16;
-  if (cache != RLX_F16 && cache != RLX_F32) return cli_fail("--cache takes f32 or f16, got '%s'", options->cache);
+  rlx_lm_cache cache;
+  if (!cli_cache_type(options->cache, &cache)) return CLI_FAILED;
   rlx_session *session;
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &session)) return CLI_FAILED;
   rlx_lm_desc d = {RLX_LM_DESC_INIT,
-                   .path = path,
+                   .path = cli_model_path(path),
                    .session = session,
                    .context = (uint32_t)options->context,
                    .chunk = (uint32_t)options->chunk,
                    .n_sequences = (uint32_t)options->sequences,
-                   .cache_type = cache == RLX_F32 ? RLX_LM_CACHE_F32 : RLX_LM_CACHE_F16,
+                   .cache_type = cache,
                    .switches = options->switches,
                    .dry_run = options->dry_run};
   cli_bar_begin(&bar, common);

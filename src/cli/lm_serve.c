@@ -15,10 +15,13 @@ typedef struct request {
   cli_list words;
   cli_lm_options lm;
   const char *host, *key, *key_file, *origin, *certificate, *certificate_key, *chat_template;
+  const char *draft;
+  int64_t lookup, n_draft;
   int64_t port, parallel, max_requests, max_connections;
   uint64_t memory, max_body;
   double max_seconds, idle_seconds;
   bool no_page;
+  rlx_lm_cache cache;
 } request;
 
 /* Texts that the server's description points to. */
@@ -33,12 +36,13 @@ typedef struct texts {
 /* NAME=PATH, or a path. */
 static int split_model(const char *word, char **name, rlx_server_model *out) {
   const char *equals = strchr(word, '='), *slash = strchr(word, '/');
-  out->path = word;
+  out->path = cli_model_path(word);
+  if (out->path != word) out->name = word;
   if (!equals || equals == word || (slash && slash < equals)) return CLI_DONE;
   *name = calloc((size_t)(equals - word) + 1, 1);
   if (!*name) return cli_fail("out of memory");
   memcpy(*name, word, (size_t)(equals - word));
-  *out = (rlx_server_model){.path = equals + 1, .name = *name};
+  *out = (rlx_server_model){.path = cli_model_path(equals + 1), .name = *name};
   return CLI_DONE;
 }
 
@@ -123,13 +127,15 @@ static int serve(request *r, const texts *t) {
                        .host = r->host,
                        .port = (uint32_t)r->port,
                        .no_page = r->no_page,
+                       .lookup = (uint32_t)r->lookup,
+                       .n_draft = (uint32_t)r->n_draft,
+                       .draft = r->draft,
                        .device = r->common.device,
                        .n_threads = (uint32_t)r->common.threads,
                        .context = (uint32_t)r->lm.context,
                        .n_sequences = (uint32_t)r->parallel,
                        .chunk = (uint32_t)r->lm.chunk,
-                       .cache_type =
-                         r->lm.cache && strcmp(r->lm.cache, "f32") == 0 ? RLX_LM_CACHE_F32 : RLX_LM_CACHE_F16,
+                       .cache_type = r->cache,
                        .switches = r->lm.switches,
                        .memory_bytes = r->memory,
                        .api_key = t->key ? t->key : r->key,
@@ -174,8 +180,7 @@ static int run(request *r) {
   if (!r->words.n) return cli_wrong(r->self, "expected a model");
   if (r->lm.dry_run && r->common.json && r->words.n > 1)
     return cli_wrong(r->self, "--dry-run with --json takes one model, got %zu", r->words.n);
-  if (r->lm.cache && strcmp(r->lm.cache, "f32") != 0 && strcmp(r->lm.cache, "f16") != 0)
-    return cli_fail("--cache takes f32 or f16, got '%s'", r->lm.cache);
+  if (!cli_cache_type(r->lm.cache, &r->cache)) return CLI_FAILED;
   if (!r->certificate != !r->certificate_key)
     return cli_wrong(r->self, "--tls-certificate and --tls-key come together");
   if (r->key && r->key_file) return cli_wrong(r->self, "--api-key and --api-key-file exclude each other");
@@ -197,6 +202,10 @@ int cli_serve(const cli_command *self, int argc, char **argv) {
      CLI_BYTES, &r.memory, 0, 0},
     {"--template", "NAME", "the chat template (default: the models' own; 'rlx chat --templates' lists them)", CLI_TEXT,
      &r.chat_template, 0, 0},
+    {"--lookup", "N", "guess up to N tokens from what came before: faster where texts repeat or quote", CLI_NUMBER,
+     &r.lookup, 0, 31},
+    {"--draft", "MODEL", "a smaller model with the same vocabulary that guesses tokens", CLI_TEXT, &r.draft, 0, 0},
+    {"--draft-tokens", "N", "that it guesses at once (0: 3)", CLI_NUMBER, &r.n_draft, 0, 31},
     {"--api-key", "KEY", "requests must have it (others see it in the list of processes: prefer a file)", CLI_TEXT,
      &r.key, 0, 0},
     {"--api-key-file", "FILE", "the same, from the first line of a file", CLI_TEXT, &r.key_file, 0, 0},

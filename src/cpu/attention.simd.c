@@ -2,6 +2,7 @@
 #include "cpu/attention.h"
 
 #include "cpu/math.h"
+#include "quant/blocks.h"
 
 enum {
   ROWS = 2 * VF_LANES,
@@ -94,9 +95,42 @@ enum { AHEAD = 32 };
 WIDEN(widen_f16, RLX_F16, vf_load_f16)
 WIDEN(widen_bf16, RLX_BF16, vf_load_bf16)
 
+/* Blocks of 32 elements: an f16 scale, then codes. */
+static void widen_q8_0(const uint8_t *from, size_t from_row, size_t n, size_t width, float *to) {
+  for (size_t i = 0; i < n; i++, from += from_row / 32 * Q8_0_BYTES)
+    for (size_t e = 0; e < width; e += 32) {
+      const uint8_t *block = from + e / 32 * Q8_0_BYTES;
+      const vf d = vf_set(load_f16(block + Q8_0_D));
+      __builtin_prefetch(block + AHEAD * (from_row / 32 * Q8_0_BYTES), 0, 2);
+      VF_UNROLL
+      for (size_t k = 0; k < 32; k += VF_LANES, to += VF_LANES)
+        vf_store(to, vf_mul(d, vf_of_vi(vi_load_i8((const int8_t *)block + Q8_0_QS + k))));
+    }
+}
+
+/* The low nibbles of its 16 bytes are the first half of a block; codes are 8 too large. */
+static void widen_q4_0(const uint8_t *from, size_t from_row, size_t n, size_t width, float *to) {
+  for (size_t i = 0; i < n; i++, from += from_row / 32 * Q4_0_BYTES)
+    for (size_t e = 0; e < width; e += 32, to += 32) {
+      const uint8_t *block = from + e / 32 * Q4_0_BYTES;
+      const vf d = vf_set(load_f16(block + Q4_0_D));
+      __builtin_prefetch(block + AHEAD * (from_row / 32 * Q4_0_BYTES), 0, 2);
+      VF_UNROLL
+      for (size_t k = 0; k < 16; k += VF_LANES) {
+        const vi bytes = vi_load_u8(block + Q4_0_QS + k), low = vi_and(bytes, vi_set(15)), high = vi_shr(bytes, 4);
+        vf_store(to + k, vf_mul(d, vf_of_vi(vi_sub(low, vi_set(8)))));
+        vf_store(to + 16 + k, vf_mul(d, vf_of_vi(vi_sub(high, vi_set(8)))));
+      }
+    }
+}
+
 static void widen(rlx_dtype type, const void *from, size_t from_row, size_t n, size_t width, float *to) {
-  if (type == RLX_F16) widen_f16(from, from_row, n, width, to);
-  else widen_bf16(from, from_row, n, width, to);
+  switch (type) {
+    case RLX_F16: widen_f16(from, from_row, n, width, to); break;
+    case RLX_Q8_0: widen_q8_0(from, from_row, n, width, to); break;
+    case RLX_Q4_0: widen_q4_0(from, from_row, n, width, to); break;
+    default: widen_bf16(from, from_row, n, width, to);
+  }
 }
 
 static void divide(float *x, size_t n, float by) {

@@ -295,25 +295,32 @@ static rlx_status run_range(const cpu_call *c) {
 typedef struct update_work {
   const cpu_call *c;
   rlx_lines state, rows;
-  size_t size, positions;
-  bool wide, rounds; /* rounds: f32 rows into an f16 or bf16 state */
+  rlx_dtype type; /* of the state */
+  size_t positions;
+  bool wide, rounds; /* rounds: f32 rows into a state of another type */
 } update_work;
+
+/* Stores n elements from `from` on of the rows at element `to` of the state: whole blocks, if it has a block type. */
+static void store_rows(const update_work *u, size_t from, size_t to, size_t n) {
+  const rlx_dtype row_type = cpu_in_type(u->c, 1)->dtype;
+  const unsigned char *rows = (const unsigned char *)u->c->in[1] + rlx_dtype_row_bytes(row_type, from);
+  unsigned char *state = (unsigned char *)u->c->out + rlx_dtype_row_bytes(u->type, to);
+  if (!u->rounds) cpu_copy(state, rows, rlx_dtype_row_bytes(u->type, n));
+  else if (rlx_dtype_is_block(u->type)) rlx_quant_round(u->type, (const float *)(const void *)rows, state, n);
+  else cpu_move(u->c->isa)->round(u->type, (const float *)(const void *)rows, state, n);
+}
 
 /* The range counts lines of the state: the rows of each are one contiguous run. */
 static void update_lines(void *user, size_t begin, size_t end, unsigned thread) {
   const update_work *u = user;
   (void)thread;
-  size_t n = u->rows.n * u->rows.inner, run = n * u->size;
+  size_t n = u->rows.n * u->rows.inner;
   for (size_t o = begin; o < end; o++) {
     /* With a position per index of axis 0, the lines of one index are adjacent. */
     size_t p = u->positions > 1 ? o / (u->state.outer / u->positions) : 0;
     size_t at = (size_t)cpu_index_at(u->c->in[2], u->wide, p);
-    unsigned char *to = (unsigned char *)u->c->out + (o * u->state.n + at) * u->state.inner * u->size;
-    const float *rows = (const float *)u->c->in[1] + o * n;
-    for (size_t i = 0; u->rounds && i < n && !(i && cpu_stops()); i += ROW_PART)
-      cpu_move(u->c->isa)->round(u->c->node->type.dtype, rows + i, to + i * u->size,
-                                 n - i < ROW_PART ? n - i : ROW_PART);
-    if (!u->rounds) cpu_copy(to, (const unsigned char *)u->c->in[1] + o * run, run);
+    for (size_t i = 0; i < n && !(i && cpu_stops()); i += ROW_PART)
+      store_rows(u, o * n + i, (o * u->state.n + at) * u->state.inner + i, n - i < ROW_PART ? n - i : ROW_PART);
   }
 }
 
@@ -321,13 +328,10 @@ static void update_lines(void *user, size_t begin, size_t end, unsigned thread) 
 static void update_packed_rows(void *user, size_t begin, size_t end, unsigned thread) {
   const update_work *u = user;
   (void)thread;
-  size_t n = u->state.inner, run = n * u->size;
   for (size_t r = begin; r < end; r++) {
     int64_t place = cpu_index_at(u->c->in[2], u->wide, r);
     if (place < 0 || place >= (int64_t)(u->state.outer * u->state.n)) continue;
-    unsigned char *to = (unsigned char *)u->c->out + (size_t)place * run;
-    if (u->rounds) cpu_move(u->c->isa)->round(u->c->node->type.dtype, (const float *)u->c->in[1] + r * n, to, n);
-    else memcpy(to, (const unsigned char *)u->c->in[1] + r * run, run);
+    store_rows(u, r * u->state.inner, (size_t)place * u->state.inner, u->state.inner);
   }
 }
 
@@ -341,7 +345,7 @@ static rlx_status run_update(const cpu_call *c) {
   int64_t axis = RLX_ATTRS(update, c)->axis;
   update_work u = {.c = c,
                    .state = rlx_lines_of(&cpu_in_type(c, 0)->shape, axis),
-                   .size = rlx_dtype_size(c->node->type.dtype),
+                   .type = c->node->type.dtype,
                    .positions = rlx_dims_count(&cpu_in_type(c, 2)->shape),
                    .wide = cpu_in_type(c, 2)->dtype == RLX_I64,
                    .rounds = cpu_in_type(c, 1)->dtype != c->node->type.dtype};
@@ -353,12 +357,11 @@ static rlx_status run_update(const cpu_call *c) {
       return RLX_FAIL(RLX_INVALID, "%zu rows at position %lld do not fit in %zu", u.rows.n, (long long)first,
                       u.state.n);
   }
-  cpu_move_bytes(c->pool, c->in[0], c->out, rlx_dims_count(&c->node->type.shape) * u.size);
+  cpu_move_bytes(c->pool, c->in[0], c->out, rlx_dtype_row_bytes(u.type, rlx_dims_count(&c->node->type.shape)));
   size_t run = is_packed ? u.state.inner : u.rows.n * u.rows.inner;
-  if (run && is_packed)
-    cpu_parallel(c->pool, u.positions, cpu_grain(u.positions, row_cost(run * u.size)), update_packed_rows, &u);
-  else if (run)
-    cpu_parallel(c->pool, u.state.outer, cpu_grain(u.state.outer, row_cost(run * u.size)), update_lines, &u);
+  double cost = row_cost(rlx_dtype_row_bytes(u.type, run)) * (rlx_dtype_is_block(u.type) ? 8 : 1); /* per run */
+  if (run && is_packed) cpu_parallel(c->pool, u.positions, cpu_grain(u.positions, cost), update_packed_rows, &u);
+  else if (run) cpu_parallel(c->pool, u.state.outer, cpu_grain(u.state.outer, cost), update_lines, &u);
   return RLX_OK;
 }
 

@@ -270,13 +270,14 @@ static rlx_status prepare_pad(cpu_call *c, rlx_bump *memory) {
 /* ---- views that must be copied ---- */
 
 static bool claim_copy(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  (void)q, (void)isa;
   c->in_place = 1;
-  return claim_move(q, isa, c);
+  return true;
 }
 
 static rlx_status run_copy(const cpu_call *c) {
   const rlx_type *t = &c->node->type;
-  cpu_move_bytes(c->pool, c->in[0], c->out, rlx_dims_count(&t->shape) * rlx_dtype_size(t->dtype));
+  cpu_move_bytes(c->pool, c->in[0], c->out, rlx_dtype_row_bytes(t->dtype, rlx_dims_count(&t->shape)));
   return RLX_OK;
 }
 

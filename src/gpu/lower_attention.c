@@ -363,6 +363,10 @@ static bool lower_wide(gpu_lowering *l, gpu_attention *a) {
 void gpu_lower_attention(gpu_lowering *l) {
   const rlx_dims *out = &gpu_out_type(l)->shape;
   if (rlx_dims_count(out) == 0) return;
+  if (rlx_dtype_is_block(gpu_in_type(l, K)->dtype) || rlx_dtype_is_block(gpu_in_type(l, V)->dtype)) {
+    gpu_refuse(l, "keys and values of a block type");
+    return;
+  }
   gpu_attention a = read_sizes(l);
   if (a.n_q >= 1u << 30 || a.n_keys >= 1u << 30) {
     gpu_refuse(l, "2^30 or more queries or keys");

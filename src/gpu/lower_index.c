@@ -144,6 +144,10 @@ static void lower_packed_update(gpu_lowering *l, int64_t axis) {
 void gpu_lower_update(gpu_lowering *l) {
   int64_t axis = RLX_ATTRS(update, l->node)->axis;
   gpu_in_place(l, 0);
+  if (rlx_dtype_is_block(gpu_in_type(l, 0)->dtype)) {
+    gpu_refuse(l, "an update of a state of a block type");
+    return;
+  }
   if (gpu_count(gpu_in_type(l, 1)) == 0) return;
   if (rlx_update_is_packed(&gpu_in_type(l, 0)->shape, &gpu_in_type(l, 1)->shape)) {
     lower_packed_update(l, axis);

@@ -30,9 +30,10 @@
 
 static const char *type_word(rlx_in_type type) {
   static const char *const words[] = {
-    [RLX_IN_T] = "T",         [RLX_IN_W] = "W",     [RLX_IN_KV] = "KV",     [RLX_IN_INDEX] = "INDEX",
-    [RLX_IN_BLOCK] = "BLOCK", [RLX_IN_U] = "U",     [RLX_IN_TO] = "TO",     [RLX_IN_RULE] = "RULE",
-    [RLX_IN_F32] = "f32",     [RLX_IN_I32] = "i32", [RLX_IN_BOOL] = "bool", [RLX_IN_C64] = "c64",
+    [RLX_IN_T] = "T",         [RLX_IN_W] = "W",         [RLX_IN_WF] = "WF",   [RLX_IN_KV] = "KV",
+    [RLX_IN_INDEX] = "INDEX", [RLX_IN_BLOCK] = "BLOCK", [RLX_IN_U] = "U",     [RLX_IN_TO] = "TO",
+    [RLX_IN_RULE] = "RULE",   [RLX_IN_F32] = "f32",     [RLX_IN_I32] = "i32", [RLX_IN_BOOL] = "bool",
+    [RLX_IN_C64] = "c64",
   };
   return words[type];
 }

@@ -44,6 +44,10 @@ size_t rlx_dtype_size(rlx_dtype t) {
   return (unsigned)t < RLX_DTYPE_COUNT && types[t].info.block_elements == 1 ? types[t].info.block_bytes : 0;
 }
 
+size_t rlx_dtype_row_bytes(rlx_dtype t, size_t n) {
+  return (unsigned)t < RLX_DTYPE_COUNT ? n / types[t].info.block_elements * types[t].info.block_bytes : 0;
+}
+
 static bool is_whole(rlx_dtype t) { return rlx_dtype_is_int(t) || t == RLX_BOOL; }
 
 bool rlx_dtype_is_unsigned(rlx_dtype t) { return is_whole(t) && !types[t].is_signed; }

@@ -47,6 +47,8 @@ static inline bool rlx_type_in(rlx_type_set set, rlx_dtype t) { return set >> ((
 static inline bool rlx_dtype_is_float(rlx_dtype t) { return rlx_type_in(RLX_TYPES_FLOAT, t); }
 static inline bool rlx_dtype_is_float8(rlx_dtype t) { return rlx_type_in(RLX_TYPES_FLOAT8, t); }
 static inline bool rlx_dtype_is_int(rlx_dtype t) { return rlx_type_in(RLX_TYPES_INTEGER, t); }
+/* The block types of states: a row is rounded to them as it is written (quant/round.c). */
+#define RLX_TYPES_STATE_BLOCK (RLX_TYPE_BIT(RLX_Q8_0) | RLX_TYPE_BIT(RLX_Q4_0))
 static inline bool rlx_dtype_is_block(rlx_dtype t) { return rlx_type_in(RLX_TYPES_BLOCK, t); }
 /* The float types of matrix products other than f64. */
 static inline bool rlx_dtype_is_weight_float(rlx_dtype t) {
@@ -60,6 +62,8 @@ int64_t rlx_dtype_max(rlx_dtype t);
 
 /* Bytes of one element; 0 for a block type. */
 size_t rlx_dtype_size(rlx_dtype t);
+/* Bytes of n elements in a row; of a block type n is whole blocks. */
+size_t rlx_dtype_row_bytes(rlx_dtype t, size_t n);
 const char *rlx_dtype_name(rlx_dtype t); /* "?" if unknown */
 
 #endif

@@ -27,7 +27,7 @@ static rlx_status check_arity(const rlx_infer *c) {
   return RLX_OK;
 }
 
-/* The T of this node: the type of its first input declared T, or W / KV (whose T is their own type, unless another
+/* The T of this node: the type of its first input declared T, or W / WF / KV (whose T is their own type, unless another
  * input declares T). RLX_DTYPE_UNKNOWN if there is none. */
 static rlx_dtype find_t(const rlx_infer *c) {
   rlx_dtype weight = RLX_DTYPE_UNKNOWN;
@@ -36,17 +36,19 @@ static rlx_dtype find_t(const rlx_infer *c) {
     if (!t) continue;
     rlx_in_type want = input_field(c->row, i)->type;
     if (want == RLX_IN_T) return t->dtype;
-    if ((want == RLX_IN_W || want == RLX_IN_KV) && weight == RLX_DTYPE_UNKNOWN) weight = t->dtype;
+    if ((want == RLX_IN_W || want == RLX_IN_WF || want == RLX_IN_KV) && weight == RLX_DTYPE_UNKNOWN) weight = t->dtype;
   }
   return weight;
 }
 
+static bool is_half(rlx_dtype t) { return t == RLX_F16 || t == RLX_BF16; }
+
 static bool type_fits(rlx_in_type want, rlx_dtype t, rlx_dtype have) {
   switch (want) {
     case RLX_IN_T: return have == t;
-    case RLX_IN_W:
-      return have == t || (t == RLX_F32 && (have == RLX_F16 || have == RLX_BF16 || rlx_dtype_is_block(have)));
-    case RLX_IN_KV: return have == t || (t == RLX_F32 && (have == RLX_F16 || have == RLX_BF16));
+    case RLX_IN_W: return have == t || (t == RLX_F32 && (is_half(have) || rlx_dtype_is_block(have)));
+    case RLX_IN_WF: return have == t || (t == RLX_F32 && is_half(have));
+    case RLX_IN_KV: return have == t || (t == RLX_F32 && (is_half(have) || rlx_type_in(RLX_TYPES_STATE_BLOCK, have)));
     case RLX_IN_INDEX: return have == RLX_I32 || have == RLX_I64;
     case RLX_IN_BLOCK: return rlx_dtype_is_block(have);
     case RLX_IN_U: return !rlx_dtype_is_block(have);
@@ -64,7 +66,8 @@ static const char *type_words(rlx_in_type want, rlx_dtype t) {
   switch (want) {
     case RLX_IN_T: return rlx_dtype_name(t);
     case RLX_IN_W: return t == RLX_F32 ? "f32, f16, bf16 or a block type" : rlx_dtype_name(t);
-    case RLX_IN_KV: return t == RLX_F32 ? "f32, f16 or bf16" : rlx_dtype_name(t);
+    case RLX_IN_WF: return t == RLX_F32 ? "f32, f16 or bf16" : rlx_dtype_name(t);
+    case RLX_IN_KV: return t == RLX_F32 ? "f32, f16, bf16, q8_0 or q4_0" : rlx_dtype_name(t);
     case RLX_IN_INDEX: return "i32 or i64";
     case RLX_IN_BLOCK: return "a block type";
     case RLX_IN_F32: return "f32";

@@ -67,7 +67,7 @@ typedef struct rlx_attr_field {
 /* The types that an input or result may have; see the head of ops.def. Fixed types follow RLX_IN_FIXED. */
 /* clang-format off */
 typedef enum rlx_in_type {
-  RLX_IN_T, RLX_IN_W, RLX_IN_KV, RLX_IN_INDEX, RLX_IN_BLOCK, RLX_IN_U, RLX_IN_TO, RLX_IN_RULE,
+  RLX_IN_T, RLX_IN_W, RLX_IN_WF, RLX_IN_KV, RLX_IN_INDEX, RLX_IN_BLOCK, RLX_IN_U, RLX_IN_TO, RLX_IN_RULE,
   RLX_IN_F32, RLX_IN_I32, RLX_IN_BOOL, RLX_IN_C64
 } rlx_in_type;
 /* clang-format on */

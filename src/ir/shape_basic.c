@@ -19,8 +19,10 @@ rlx_status rlx_shape_leaf(rlx_infer *c) {
   for (int i = 0; i < shape.n; i++)
     if (shape.v[i] < 0 && !rlx_dim_is_symbol(shape.v[i]))
       return RLX_FAIL(RLX_INVALID, "axis %d of %s is negative", i, RLX_DIMS_TEXT(shape));
-  if (rlx_dtype_is_block(dtype) && c->op != RLX_OP_param && c->op != RLX_OP_constant)
-    return RLX_FAIL(RLX_INVALID, "cannot have the block type %s: only weights can", rlx_dtype_name(dtype));
+  bool is_state = c->op == RLX_OP_state && rlx_type_in(RLX_TYPES_STATE_BLOCK, dtype);
+  if (rlx_dtype_is_block(dtype) && c->op != RLX_OP_param && c->op != RLX_OP_constant && !is_state)
+    return RLX_FAIL(RLX_INVALID, "cannot have the block type %s: only weights can, and states q8_0 and q4_0",
+                    rlx_dtype_name(dtype));
   if (c->op != RLX_OP_constant) return RLX_OK;
   if (rlx_dims_open(&shape)) return RLX_FAIL(RLX_INVALID, "must have numbers for sizes, not %s", RLX_DIMS_TEXT(shape));
   const rlx_attrs_constant *a = c->attrs;

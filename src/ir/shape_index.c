@@ -149,6 +149,9 @@ rlx_status rlx_shape_update(rlx_infer *c) {
   int axis;
   const rlx_dims *state = rlx_infer_shape(c, 0), *rows = rlx_infer_shape(c, 1);
   RLX_TRY(rlx_axis_resolve(RLX_ATTRS(update, c)->axis, state->n, "axis", &axis));
+  if (rlx_dtype_is_block(rlx_infer_in(c, 0)->dtype) && axis == state->n - 1)
+    return RLX_FAIL(RLX_INVALID, "the last axis of %s is not updated in parts",
+                    rlx_dtype_name(rlx_infer_in(c, 0)->dtype));
   if (!rlx_update_is_packed(state, rows)) return rlx_expect_rows_of_state(c, axis);
   rlx_dims want = {.n = state->n - axis};
   for (int i = 0; i < want.n; i++) want.v[i] = i ? state->v[axis + i] : rows->v[0];

@@ -82,7 +82,11 @@ static int64_t product(const rlx_graph *g, const rlx_dims *d, int without) {
 rlx_status rlx_shape_reshape(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0);
   rlx_dims to = RLX_ATTRS(reshape, c)->shape;
+  rlx_dtype dtype = rlx_infer_in(c, 0)->dtype;
   int wild = -1;
+  bool keeps_rows = x->n && to.n && x->v[x->n - 1] == to.v[to.n - 1];
+  if (rlx_dtype_is_block(dtype) && !(rlx_type_in(RLX_TYPES_STATE_BLOCK, dtype) && keeps_rows))
+    return RLX_FAIL(RLX_INVALID, "%s keeps its last axis, and only q8_0 and q4_0 are reshaped", rlx_dtype_name(dtype));
   for (int i = 0; i < to.n; i++) {
     if (to.v[i] != -1) RLX_TRY(expect_size("shape", i, to.v[i]));
     else if (wild >= 0) return RLX_FAIL(RLX_INVALID, "shape has -1 at %d and at %d; one is allowed", wild, i);

@@ -15,6 +15,7 @@ enum { MIN_DRAFT = 3, MIN_MATCH = 2, MAX_MATCH = 16, MAX_LOOK = 1 << 15, MAX_PAU
 
 struct lm_drafts {
   rlx_lm *lm, *draft; /* draft: NULL: guesses come from the sequence */
+  uint32_t sequence;  /* of the draft model */
   const rlx_lm_options *options;
   rlx_lm_stats *stats;
   uint32_t max, size;     /* guesses at once: at most, and next time */
@@ -22,7 +23,7 @@ struct lm_drafts {
   uint64_t single_ns;     /* of a token computed alone, smoothed */
   float *logits;          /* for the sampler: of all guesses */
   int32_t guess[LM_MAX_DRAFT];
-  uint32_t n_guess;
+  uint32_t n_guess, n_wanted;
 };
 
 bool lm_drafts_wanted(const rlx_lm_options *o) { return o->lookup || o->draft; }
@@ -78,6 +79,9 @@ void lm_drafts_destroy(lm_drafts *d) {
   rlx_mem_free(d);
 }
 
+void lm_drafts_use(lm_drafts *d, uint32_t sequence) { d->sequence = sequence; }
+rlx_lm *lm_drafts_model(const lm_drafts *d) { return d->draft; }
+
 void lm_drafts_note_single(lm_drafts *d, uint64_t ns) {
   d->single_ns = d->single_ns ? (3 * d->single_ns + ns) / 4 : ns;
 }
@@ -92,9 +96,8 @@ static size_t match_length(const int32_t *ids, size_t a, size_t b) {
 }
 
 /* What followed the latest of the longest matches of the last tokens. */
-static uint32_t look_up(const lm_sequence *q, uint32_t max, int32_t *guess) {
-  const int32_t *ids = q->ids.v;
-  const size_t last = q->ids.n - 1, stop = last > MAX_LOOK ? last - MAX_LOOK : 0;
+static uint32_t look_up(const int32_t *ids, size_t n_ids, uint32_t max, int32_t *guess) {
+  const size_t last = n_ids - 1, stop = last > MAX_LOOK ? last - MAX_LOOK : 0;
   size_t best = 0, at = 0;
   for (size_t i = last; i-- > stop && best < MAX_MATCH;) {
     if (ids[i] != ids[last]) continue;
@@ -113,19 +116,20 @@ static uint32_t look_up(const lm_sequence *q, uint32_t max, int32_t *guess) {
 static bool keep_guess(void *user, int32_t id) {
   lm_drafts *d = user;
   d->guess[d->n_guess++] = id;
-  return d->n_guess < d->size;
+  return d->n_guess < d->n_wanted;
 }
 
-/* The draft model goes on from what it has in common with the sequence. */
-static rlx_status ask_draft(lm_drafts *d, const lm_sequence *q, uint32_t max) {
-  size_t held, common = 0;
-  const int32_t *ids = rlx_lm_tokens(d->draft, 0, &held);
+/* The draft model goes on from what it has in common with the text. */
+static rlx_status ask_draft(lm_drafts *d, const int32_t *ids, size_t n, uint32_t max) {
+  size_t n_held, common = 0;
+  const int32_t *held = rlx_lm_tokens(d->draft, d->sequence, &n_held);
   d->n_guess = 0;
-  if (q->ids.n + max > d->draft->context) return RLX_OK;
-  while (ids && common < held && common + 1 < q->ids.n && ids[common] == q->ids.v[common]) common++;
-  RLX_TRY(rlx_lm_truncate(d->draft, 0, (uint32_t)common));
-  rlx_lm_options greedy = {RLX_LM_OPTIONS_INIT, .max_tokens = max, .ignore_end = true};
-  return rlx_lm_generate_ids(d->draft, q->ids.v + common, q->ids.n - common, &greedy, keep_guess, d, NULL);
+  d->n_wanted = max;
+  if (n + max > d->draft->context) return RLX_OK;
+  while (held && common < n_held && common + 1 < n && held[common] == ids[common]) common++;
+  RLX_TRY(rlx_lm_truncate(d->draft, d->sequence, (uint32_t)common));
+  rlx_lm_options greedy = {RLX_LM_OPTIONS_INIT, .sequence = d->sequence, .max_tokens = max, .ignore_end = true};
+  return rlx_lm_generate_ids(d->draft, ids + common, n - common, &greedy, keep_guess, d, NULL);
 }
 
 /* ---- Checking ---- */
@@ -186,13 +190,30 @@ static rlx_status check_guesses(lm_drafts *d, lm_sequence *q, uint32_t n, lm_sam
 
 /* ---- How many, and when ---- */
 
-static void learn(lm_drafts *d, uint32_t n_guess, uint32_t n_right, uint64_t ns) {
-  const bool paid = !d->single_ns || ns <= (n_right + 1) * d->single_ns;
+rlx_status lm_drafts_guess(lm_drafts *d, const int32_t *ids, size_t n, uint32_t room, const int32_t **guess,
+                           uint32_t *n_guess) {
+  const uint32_t max = d->size < room ? d->size : room;
+  *guess = d->guess;
+  *n_guess = d->n_guess = 0;
+  if (d->pause) {
+    d->pause--;
+    return RLX_OK;
+  }
+  if (!max) return RLX_OK;
+  if (d->draft) RLX_TRY_AT(ask_draft(d, ids, n, max), "the draft model");
+  else d->n_guess = look_up(ids, n, max, d->guess);
+  *n_guess = d->n_guess;
+  return RLX_OK;
+}
+
+void lm_drafts_learn(lm_drafts *d, uint32_t n_guess, uint32_t n_right, bool has_paid) {
+  d->stats->n_guessed += n_guess;
+  d->stats->n_right += n_right;
   if (n_right == n_guess) d->size = 2 * d->size + 1;
   else if (n_right < d->size / 2) d->size /= 2;
   if (d->size > d->max) d->size = d->max;
   if (d->size < MIN_DRAFT) d->size = d->max < MIN_DRAFT ? d->max : MIN_DRAFT;
-  if (paid) {
+  if (has_paid) {
     d->paused /= 2;
     return;
   }
@@ -204,23 +225,19 @@ static void learn(lm_drafts *d, uint32_t n_guess, uint32_t n_right, uint64_t ns)
 rlx_status lm_drafts_draw(lm_drafts *d, lm_sequence *q, uint32_t room, lm_sampler *sampler, int32_t *drawn,
                           uint32_t *n) {
   *n = 0;
-  uint32_t max = d->size < room - 1 ? d->size : room - 1;
-  if (d->pause) {
-    d->pause--;
-    return RLX_OK;
-  }
-  if (!max || program_size(max + 1) > d->lm->context - q->done) return RLX_OK;
+  const uint32_t max = d->size < room - 1 ? d->size : room - 1;
+  const int32_t *guess;
+  uint32_t n_guess;
+  if (!d->pause && program_size(max + 1) > d->lm->context - q->done) return RLX_OK;
   const uint64_t begin = rlx_now_ns();
-  if (d->draft) RLX_TRY_AT(ask_draft(d, q, max), "the draft model");
-  else d->n_guess = look_up(q, max, d->guess);
-  if (!d->n_guess) return RLX_OK;
+  RLX_TRY(lm_drafts_guess(d, q->ids.v, q->ids.n, max, &guess, &n_guess));
+  if (!n_guess) return RLX_OK;
   const size_t before = q->ids.n;
-  RLX_TRY(lm_push(d->lm, d->options->sequence, d->guess, d->n_guess));
-  rlx_status s = check_guesses(d, q, d->n_guess + 1, sampler, drawn, n);
+  RLX_TRY(lm_push(d->lm, d->options->sequence, guess, n_guess));
+  rlx_status s = check_guesses(d, q, n_guess + 1, sampler, drawn, n);
   q->ids.n = before;
   if (s) return s;
-  d->stats->n_guessed += d->n_guess;
-  d->stats->n_right += *n - 1;
-  learn(d, d->n_guess, *n - 1, rlx_now_ns() - begin);
+  const uint64_t ns = rlx_now_ns() - begin;
+  lm_drafts_learn(d, n_guess, *n - 1, !d->single_ns || ns <= *n * d->single_ns);
   return RLX_OK;
 }

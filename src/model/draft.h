@@ -24,4 +24,13 @@ rlx_status lm_drafts_draw(lm_drafts *d, lm_sequence *q, uint32_t room, lm_sample
 /* How long a token took that was computed alone. */
 void lm_drafts_note_single(lm_drafts *d, uint64_t ns);
 
+/* The parts of it, for requests (guess.c). Which of its sequences the draft model guesses in; 0 unless set. */
+void lm_drafts_use(lm_drafts *d, uint32_t sequence);
+rlx_lm *lm_drafts_model(const lm_drafts *d); /* NULL: guesses come from the text */
+/* At most `room` guesses of what follows ids; none while guessing pauses. They stay until the next call. */
+rlx_status lm_drafts_guess(lm_drafts *d, const int32_t *ids, size_t n, uint32_t room, const int32_t **guess,
+                           uint32_t *n_guess);
+/* So many guesses were checked, so many right; has_paid: that took less time than without. */
+void lm_drafts_learn(lm_drafts *d, uint32_t n_guess, uint32_t n_right, bool has_paid);
+
 #endif

@@ -268,11 +268,40 @@ static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
   return RLX_OK;
 }
 
+static rlx_status choose_cache(rlx_lm *lm, rlx_lm_cache wanted) {
+  static const rlx_dtype types[] = {[RLX_LM_CACHE_F16] = RLX_F16,
+                                    [RLX_LM_CACHE_F32] = RLX_F32,
+                                    [RLX_LM_CACHE_Q8_0] = RLX_Q8_0,
+                                    [RLX_LM_CACHE_Q4_0] = RLX_Q4_0};
+  if ((unsigned)wanted >= sizeof types / sizeof *types)
+    return RLX_FAIL(
+      RLX_INVALID, "cache_type is %d: keys and values are kept as f16 (%d), f32 (%d), q8_0 (%d) or q4_0 (%d)",
+      (int)wanted, (int)RLX_LM_CACHE_F16, (int)RLX_LM_CACHE_F32, (int)RLX_LM_CACHE_Q8_0, (int)RLX_LM_CACHE_Q4_0);
+  lm->cache = types[wanted];
+  const lm_facts *facts = lm_model_facts(lm->model);
+  if (rlx_dtype_is_block(lm->cache) && (facts->is_recurrent || facts->is_encoder))
+    return RLX_FAIL(RLX_UNSUPPORTED, "a cache of %s: a %s model keeps no keys and values", rlx_dtype_name(lm->cache),
+                    facts->family);
+  return RLX_OK;
+}
+
+/* Rows of a block type are rounded and read by kernels that not every device has. On the host they would be copied
+ * there and back for every token. */
+static rlx_status check_cache(const rlx_lm *lm) {
+  const rlx_compiled *c = lm->programs.v[0]->executable->compiled;
+  for (size_t i = 0; i < c->plan->n_steps && rlx_dtype_is_block(lm->cache); i++) {
+    const char *op = rlx_node_op(c->graph, c->plan->steps[i].node);
+    if (!c->plan->steps[i].host || (strcmp(op, "update") != 0 && strcmp(op, "attention") != 0)) continue;
+    return RLX_FAIL(RLX_UNSUPPORTED,
+                    "a cache of %s: the device has no kernel for it ('%s' would run on the host); use f16",
+                    rlx_dtype_name(lm->cache), op);
+  }
+  return RLX_OK;
+}
+
 static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
   const lm_facts *facts = lm_model_facts(lm->model);
-  if (d->cache_type != RLX_LM_CACHE_F16 && d->cache_type != RLX_LM_CACHE_F32)
-    return RLX_FAIL(RLX_INVALID, "cache_type is %d: keys and values are kept as f16 (%d) or f32 (%d)",
-                    (int)d->cache_type, (int)RLX_LM_CACHE_F16, (int)RLX_LM_CACHE_F32);
+  RLX_TRY(choose_cache(lm, d->cache_type));
   if (d->context > (1u << 24))
     return RLX_FAIL(RLX_INVALID, "a context of %u tokens: at most 2^24", (unsigned)d->context);
   if (d->n_sequences > LM_MAX_SEQUENCES)
@@ -291,7 +320,6 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
   if (lm->chunk > lm->context) lm->chunk = lm->context;
   lm->n_sequences = d->n_sequences ? d->n_sequences : 1;
   lm->holder = LM_NO_SEQUENCE;
-  lm->cache = d->cache_type == RLX_LM_CACHE_F32 ? RLX_F32 : RLX_F16;
   lm->switches = d->switches;
   lm->is_dry = d->dry_run;
   lm->sequences = rlx_mem_calloc(lm->n_sequences, sizeof *lm->sequences);
@@ -317,6 +345,7 @@ static rlx_status first_programs(rlx_lm *lm) {
   if (lm_model_facts(lm->model)->is_encoder)
     return lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = lm->chunk, .result = LM_EMBEDDING}, &p);
   RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = 1, .result = LM_TOKEN}, &p));
+  RLX_TRY(check_cache(lm));
   if (lm->chunk > 1)
     RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = lm->chunk, .result = LM_NONE}, &p));
   if (lm->n_sequences > 1)

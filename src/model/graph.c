@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "ir/dtype.h"
 #include "ir/sampling.h"
 #include "model/family.h"
 #include "model/names.h"
@@ -121,7 +122,7 @@ static rlx_node draw_number(lm_build *b) {
 /* The logits, and the likeliest token of each row, so that the host need not read logits that it does not sample. */
 static void make_step_result(lm_build *b, rlx_node x) {
   rlx_op_sample_desc greedy = {RLX_OP_SAMPLE_DESC_INIT};
-  rlx_node logits = logits_of(b, last_rows(b, x));
+  rlx_node logits = logits_of(b, b->d->result == LM_LOGITS ? x : last_rows(b, x));
   logits = rlx_op_reshape(b->g, logits, RLX_DIMS(b->tokens, b->c->vocabulary));
   rlx_graph_add_output(b->g, "logits", logits);
   rlx_graph_add_output(b->g, "token", rlx_op_sample(b->g, logits, 0, &greedy));
@@ -173,7 +174,7 @@ static rlx_status check_packed(const lm_model *m, const lm_graph_desc *d) {
 }
 
 static rlx_status check_step(const lm_model *m, const lm_graph_desc *d) {
-  if (m->facts.is_recurrent || (d->result != LM_NONE && d->result != LM_LAST))
+  if (m->facts.is_recurrent || (d->result != LM_NONE && d->result != LM_LAST && d->result != LM_LOGITS))
     return RLX_FAIL(RLX_UNSUPPORTED, "family %s: a step graph has caches of keys and values, and logits as its result",
                     m->facts.family);
   uint64_t tokens = d->singles + (uint64_t)d->groups * d->slots;
@@ -201,8 +202,11 @@ static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
   if (!m->facts.is_encoder && !any_rows && (d->context < d->tokens || d->context > INT32_MAX))
     return RLX_FAIL(RLX_INVALID, "a context of %u has no room for %u tokens", (unsigned)d->context,
                     (unsigned)d->tokens);
-  if (d->cache != RLX_F32 && d->cache != RLX_F16)
-    return RLX_FAIL(RLX_UNSUPPORTED, "caches of keys and values are f32 or f16");
+  if (d->cache != RLX_F32 && d->cache != RLX_F16 && !rlx_type_in(RLX_TYPES_STATE_BLOCK, d->cache))
+    return RLX_FAIL(RLX_UNSUPPORTED, "caches of keys and values are f32, f16, q8_0 or q4_0");
+  if (rlx_dtype_is_block(d->cache) && m->config.head % 32)
+    return RLX_FAIL(RLX_UNSUPPORTED, "a cache of %s: heads have %lld elements, expected a multiple of 32",
+                    rlx_dtype_name(d->cache), (long long)m->config.head);
   return RLX_OK;
 }
 

@@ -76,13 +76,15 @@ rlx_status lm_model_read_part(const lm_model *m, size_t i, size_t from, void *da
  *          pages     i32 [S, N]      of the sequence of each run, N = context / page
  *          position, length  i32 [S] of the run: its first position, its tokens; 0 and 0: unused
  *          picks     i32 [S]         LM_LAST: the token whose logits are row s of the result
+ * LM_LOGITS: every token has a row of the result.
  * A graph that measures has further outputs: "sums NAME" f32 [experts, columns], the sums of squares of the inputs of
  * weight NAME over all T tokens, each of which counts, and where there are experts "counts NAME" f32 [experts].
  *
  * A graph with adapters (adapter.h) has an input more: `adapters` f32 [B, n], how much each adapter counts in each
  * sequence; in packed and step graphs [T, n], for each token.
  *
- * Output, LM_LAST: logits f32 [S, vocabulary]; token i32 [S], the likeliest of each row, -1 where one is not finite. */
+ * Output of a step graph: logits f32 [S, vocabulary]; token i32 [S], the likeliest of each row, -1 where one is not
+ * finite; with LM_LOGITS [T, vocabulary] and [T]. */
 typedef enum lm_result {
   LM_NONE,      /* no result: prefill of the states only */
   LM_LOGITS,    /* logits f32 [B, T, vocabulary] */
@@ -100,7 +102,7 @@ typedef struct lm_graph_desc {
   uint32_t max_k;    /* if is_drawn: upper bound of top_k; 0: the whole vocabulary */
   bool is_penalised; /* LM_TOKEN: logits get the repetition penalty (penalty.c); T is 1 */
   uint32_t slots;    /* packed: max tokens of a sequence among the T; the result is LM_NONE. 0: T of each sequence */
-  uint32_t page, singles, groups; /* of a step graph; the result is LM_NONE or LM_LAST */
+  uint32_t page, singles, groups; /* of a step graph; the result is LM_NONE, LM_LAST or LM_LOGITS */
   bool measures;                  /* one sequence; the result is LM_LOGITS */
   uint32_t adapters;              /* the first so many of the model's */
 } lm_graph_desc;

@@ -12,6 +12,7 @@ typedef struct page {
   uint32_t parent;   /* in the tree */
   uint32_t children; /* in the tree */
   uint32_t next;     /* in its bucket, or in the list of free pages */
+  uint32_t n;        /* tokens of one in the tree; those of full ones alone are in the hash table */
   bool is_published; /* it is in the tree */
   uint64_t used_at;
 } page;
@@ -91,9 +92,11 @@ static uint32_t look_up(lm_pages *p, uint32_t parent, const int32_t *tokens) {
 }
 
 static void unpublish(lm_pages *p, uint32_t at) {
-  uint32_t *link = bucket_of(p, p->pages[at].parent, tokens_of(p, at));
-  while (*link != at) link = &p->pages[*link].next;
-  *link = p->pages[at].next;
+  if (p->pages[at].n == p->size) {
+    uint32_t *link = bucket_of(p, p->pages[at].parent, tokens_of(p, at));
+    while (*link != at) link = &p->pages[*link].next;
+    *link = p->pages[at].next;
+  }
   if (p->pages[at].parent != LM_NO_PAGE) p->pages[p->pages[at].parent].children--;
   p->pages[at].is_published = false;
 }
@@ -109,15 +112,45 @@ uint32_t lm_pages_find(lm_pages *p, uint32_t parent, const int32_t *tokens) {
   return at;
 }
 
-void lm_pages_publish(lm_pages *p, uint32_t at, uint32_t parent, const int32_t *tokens) {
+/* The same without counting it. */
+static uint32_t find_part(lm_pages *p, uint32_t parent, const int32_t *tokens, uint32_t n, uint32_t *n_common) {
+  uint32_t best = LM_NO_PAGE;
+  *n_common = 0;
+  for (uint32_t i = 0; i < p->n; i++) {
+    const page *x = &p->pages[i];
+    uint32_t k = 0;
+    if (!x->is_published || x->parent != parent) continue;
+    while (k < n && k < x->n && tokens_of(p, i)[k] == tokens[k]) k++;
+    if (k > *n_common) best = i, *n_common = k;
+  }
+  return best;
+}
+
+uint32_t lm_pages_find_part(lm_pages *p, uint32_t parent, const int32_t *tokens, uint32_t n, uint32_t *n_common) {
+  uint32_t at = find_part(p, parent, tokens, n, n_common);
+  if (at != LM_NO_PAGE) count(p, at);
+  return at;
+}
+
+/* Whether the tree has a page behind this parent that begins with these tokens. */
+static bool has_such(lm_pages *p, uint32_t parent, const int32_t *tokens, uint32_t n) {
+  uint32_t n_common = n;
+  if (n == p->size) return look_up(p, parent, tokens) != LM_NO_PAGE;
+  return find_part(p, parent, tokens, n, &n_common) != LM_NO_PAGE && n_common == n;
+}
+
+void lm_pages_publish(lm_pages *p, uint32_t at, uint32_t parent, const int32_t *tokens, uint32_t n) {
   bool has_parent = parent == LM_NO_PAGE || p->pages[parent].is_published;
-  if (p->pages[at].is_published || !has_parent || look_up(p, parent, tokens) != LM_NO_PAGE) return;
-  uint32_t *bucket = bucket_of(p, parent, tokens);
-  memcpy(tokens_of(p, at), tokens, p->size * sizeof *tokens);
+  if (p->pages[at].is_published || !has_parent || has_such(p, parent, tokens, n)) return;
+  memcpy(tokens_of(p, at), tokens, n * sizeof *tokens);
   p->pages[at].parent = parent;
-  p->pages[at].next = *bucket;
+  p->pages[at].n = n;
   p->pages[at].is_published = true;
-  *bucket = at;
+  if (n == p->size) {
+    uint32_t *bucket = bucket_of(p, parent, tokens);
+    p->pages[at].next = *bucket;
+    *bucket = at;
+  }
   if (parent != LM_NO_PAGE) p->pages[parent].children++;
 }
 

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sized.h"
-#include "model/draft.h"
 
 /* ---- Making and freeing ---- */
 
@@ -23,6 +22,7 @@ static void request_destroy(struct lm_requests *q, lm_request *r) {
   rlx_array_deinit(&r->ids);
   rlx_array_deinit(&r->pages);
   lm_sampler_destroy(r->sampler);
+  lm_drafts_destroy(r->drafts);
   lm_writer_deinit(&r->writer);
   rlx_str_deinit(&r->text);
   rlx_mem_free(r);
@@ -105,6 +105,8 @@ static rlx_status fill(rlx_lm *lm, lm_request *r, const rlx_lm_request *from, co
   RLX_TRY(lm_scales_of(lm, o->adapters, o->n_adapters, &r->scales));
   r->options.adapters = NULL;
   r->options.n_adapters = 0;
+  r->draft_sequence = LM_NO_SEQUENCE;
+  if (lm_drafts_wanted(o)) RLX_TRY(lm_drafts_create(lm, &r->options, &r->stats, &r->drafts));
   return lm->tokenizer ? lm_writer_init(&r->writer, lm->tokenizer, &r->options, collect_text, r) : RLX_OK;
 }
 
@@ -130,7 +132,6 @@ static rlx_status check_request(rlx_lm *lm, const rlx_lm_request *d, const rlx_l
   if (o->sequence || o->shift || o->ahead || o->cancel || l->host_bytes || l->device_bytes || l->work ||
       l->seconds != 0)
     return RLX_FAIL(RLX_INVALID, "%s: a request has no sequence, shift, ahead, cancel or limits", call);
-  if (lm_drafts_wanted(o)) return RLX_FAIL(RLX_INVALID, "%s: a request has no lookup and no draft model", call);
   return lm_check_settings(lm, o);
 }
 
@@ -184,7 +185,7 @@ static void report(rlx_lm *lm, lm_request *r, rlx_lm_event *e, const char *ended
   if (r->text.v) r->text.v[0] = '\0';
 }
 
-static void report_error(rlx_lm *lm, lm_request *r, rlx_status s, const char *message) {
+void lm_request_fail(rlx_lm *lm, lm_request *r, rlx_status s, const char *message) {
   report(lm, r, &(rlx_lm_event){.id = -1, .status = s, .message = message}, "error");
 }
 
@@ -254,17 +255,19 @@ static rlx_status end_empty(rlx_lm *lm, lm_request *r) {
   return RLX_OK;
 }
 
-static rlx_status draw(rlx_lm *lm, lm_program *p, lm_request *r, const int32_t *likeliest, rlx_arena *arena) {
+/* The next token of a request, from row `at` of the results. */
+static rlx_status draw(rlx_lm *lm, lm_program *p, lm_request *r, uint32_t at, const int32_t *likeliest,
+                       rlx_arena *arena) {
   if (!r->stats.n_tokens && lm_sampler_is_over(r->sampler)) return end_empty(lm, r);
   struct lm_requests *q = lm->requests;
   size_t n_vocab = lm_model_facts(lm->model)->n_vocab, row = n_vocab * sizeof *q->logits;
-  int32_t id = likeliest[r->run], top_ids[LM_MAX_TOP];
+  int32_t id = likeliest[at], top_ids[LM_MAX_TOP];
   float top_logprobs[LM_MAX_TOP];
   rlx_lm_event e = {.top_ids = top_ids, .top_logprobs = top_logprobs, .n_top = r->n_top};
   if (id >= 0 && (r->sampler || r->wants_logprobs)) {
     const rlx_node logits = rlx_graph_output_at(rlx_executable_graph(p->executable), p->logits, NULL);
     float *raw = q->logits, *changed = q->logits + n_vocab;
-    RLX_TRY(rlx_arena_read_raw(arena, logits, r->run * row, raw, row));
+    RLX_TRY(rlx_arena_read_raw(arena, logits, at * row, raw, row));
     memcpy(changed, raw, row);
     uint64_t number = (uint64_t)lm_first_draw(r->options.seed) + r->ids.n - 1;
     if (r->sampler) RLX_TRY(lm_sampler_draw(r->sampler, changed, r->ids.v, r->ids.n, number, &id));
@@ -279,21 +282,33 @@ static rlx_status draw(rlx_lm *lm, lm_program *p, lm_request *r, const int32_t *
   return accept(lm, r, id, &e);
 }
 
+/* As many tokens as its guesses were right, and one. */
+static rlx_status draw_guessed(rlx_lm *lm, lm_program *p, lm_request *r, const int32_t *likeliest, rlx_arena *arena) {
+  for (r->n_right = 0;; r->n_right++) {
+    RLX_TRY(draw(lm, p, r, r->row + r->n_right, likeliest, arena));
+    if (r->has_ended || r->n_right == r->n_guess || r->ids.v[r->ids.n - 1] != r->guess[r->n_right]) return RLX_OK;
+    lm_request_advance(lm->requests, r, 1); /* the token is computed already */
+  }
+}
+
 static rlx_status draw_all(rlx_lm *lm, lm_program *p) {
   struct lm_requests *q = lm->requests;
-  int32_t likeliest[2 * LM_MAX_SEQUENCES];
-  size_t runs = (size_t)p->desc.singles + p->desc.groups;
-  if (p->desc.result != LM_LAST) return RLX_OK;
+  int32_t likeliest[LM_MAX_ROWS];
+  const size_t rows = p->desc.result == LM_LOGITS ? p->desc.tokens : (size_t)p->desc.singles + p->desc.groups;
+  if (p->desc.result != LM_LAST && p->desc.result != LM_LOGITS) return RLX_OK;
   rlx_arena *arena;
+  uint32_t n_drawn = 0;
   RLX_TRY(rlx_executable_arena(p->executable, &arena));
-  rlx_tensor token = {.dtype = RLX_I32, .data = likeliest, .bytes = runs * sizeof *likeliest};
+  rlx_tensor token = {.dtype = RLX_I32, .data = likeliest, .bytes = rows * sizeof *likeliest};
   RLX_TRY(rlx_executable_read(p->executable, "token", &token));
   for (size_t i = 0; i < q->running.n; i++) {
     lm_request *r = q->running.v[i];
-    if (r->has_ended || !r->step_tokens || r->run == UINT32_MAX) continue;
-    rlx_status s = draw(lm, p, r, likeliest, arena);
-    if (s) report_error(lm, r, s, rlx_message());
+    if (r->has_ended || !r->step_tokens || r->row == UINT32_MAX) continue;
+    rlx_status s = draw_guessed(lm, p, r, likeliest, arena);
+    n_drawn += r->n_right + 1;
+    if (s) lm_request_fail(lm, r, s, rlx_message());
   }
+  if (!p->desc.groups || p->desc.result == LM_LOGITS) lm_requests_learn(lm, n_drawn);
   return RLX_OK;
 }
 
@@ -312,9 +327,9 @@ static void end_all(rlx_lm *lm, rlx_status s) {
   rlx_saved_message m;
   rlx_message_save(&m);
   for (size_t i = 0; i < q->running.n; i++)
-    if (!q->running.v[i]->has_ended) report_error(lm, q->running.v[i], s, m.text);
+    if (!q->running.v[i]->has_ended) lm_request_fail(lm, q->running.v[i], s, m.text);
   for (size_t i = 0; i < n_waiting; i++)
-    if (!q->waiting.v[i]->has_ended) report_error(lm, q->waiting.v[i], s, m.text);
+    if (!q->waiting.v[i]->has_ended) lm_request_fail(lm, q->waiting.v[i], s, m.text);
   rlx_message_restore(&m);
 }
 

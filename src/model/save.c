@@ -31,6 +31,11 @@ static rlx_status list_states(rlx_lm *lm, uint32_t tokens, saved_states *out) {
     saved_state k = {
       .name = rlx_node_name(g, n), .node = n, .part = {.dtype = rlx_node_dtype(g, n), .shape = rlx_node_shape(g, n)}};
     if (!lm_model_facts(lm->model)->is_recurrent) k.part.shape.v[1] = tokens;
+    if (rlx_dtype_is_block(k.part.dtype)) { /* the format has no block types: the bytes of the rows */
+      int64_t *row = &k.part.shape.v[k.part.shape.n - 1];
+      *row = (int64_t)rlx_dtype_row_bytes(k.part.dtype, (size_t)*row);
+      k.part.dtype = RLX_U8;
+    }
     RLX_TRY(rlx_tensor_bytes(k.part.dtype, k.part.shape, &k.part.bytes));
     if (!rlx_array_push(&out->all, k)) return RLX_FAIL(RLX_NO_MEMORY, "the states of the model");
   }

@@ -51,6 +51,7 @@ bool rlx_fuse_rope_update(rlx_fuse *f, rlx_node root, rlx_match *m) {
     rope = rlx_fuse_at(f, rope->in[0]);
   }
   if (rlx_update_is_packed(rlx_fuse_shape(f, update->in[STATE]), rlx_fuse_shape(f, update->in[ROWS]))) return false;
+  if (rlx_dtype_is_block(update->type.dtype)) return false;
   if (RLX_ATTRS(update, update)->axis != 1 || rope->op != RLX_OP_rope || input_of(rope, COSINES)) return false;
   const rlx_attrs_rope *a = RLX_ATTRS(rope, rope);
   rlx_node positions = input_of(rope, POSITIONS);

@@ -109,7 +109,7 @@ static bool covers_whole(const rlx_fuse *f, const piece *q, const piece *k, cons
 /* An update of a state [B, C, H, D] by a row per batch row; NULL: none. */
 static const rlx_node_rec *read_update(const rlx_fuse *f, rlx_node id) {
   const rlx_node_rec *n = rlx_fuse_at(f, id);
-  if (n->op != RLX_OP_update || RLX_ATTRS(update, n)->axis != 1) return NULL;
+  if (n->op != RLX_OP_update || RLX_ATTRS(update, n)->axis != 1 || rlx_dtype_is_block(n->type.dtype)) return NULL;
   return rlx_update_is_packed(rlx_fuse_shape(f, n->in[STATE]), rlx_fuse_shape(f, n->in[ROWS])) ? NULL : n;
 }
 

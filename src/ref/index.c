@@ -75,14 +75,14 @@ static rlx_status tuples_offset(const tuples *t, size_t i, size_t *offset) {
 
 static void copy_elements(rlx_ref_call *c, rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at,
                           size_t n) {
-  size_t size = rlx_dtype_size(to->dtype);
-  rlx_ref_copy(c, (char *)to->data + to_at * size, (const char *)from->data + from_at * size, n * size);
+  rlx_dtype t = to->dtype;
+  rlx_ref_copy(c, (char *)to->data + rlx_dtype_row_bytes(t, to_at),
+               (const char *)from->data + rlx_dtype_row_bytes(t, from_at), rlx_dtype_row_bytes(t, n));
 }
 
 /* One row of a block type, decoded. */
 static rlx_status decode_row(rlx_ref_call *c, const rlx_tensor *table, size_t row, size_t n, float *out) {
-  const rlx_dtype_info *block = rlx_dtype_describe(table->dtype);
-  size_t row_bytes = n / block->block_elements * block->block_bytes;
+  size_t row_bytes = rlx_dtype_row_bytes(table->dtype, n);
   return rlx_ref_decode(c, table->dtype, (const char *)table->data + row * row_bytes, out, n);
 }
 
@@ -239,7 +239,14 @@ rlx_status rlx_ref_range(rlx_ref_call *c) {
 /* Copies rows, rounded to the state's dtype if it differs. */
 static void store_rows(rlx_ref_call *c, rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at,
                        size_t n) {
+  enum { PIECE = 1 << 12 }; /* whole blocks */
   if (to->dtype == from->dtype) copy_elements(c, to, to_at, from, from_at, n);
+  else if (rlx_dtype_is_block(to->dtype))
+    for (size_t i = 0, some; i < n && rlx_ref_continues(c, PIECE); i += some) {
+      some = n - i < PIECE ? n - i : PIECE;
+      rlx_quant_round(to->dtype, (const float *)from->data + from_at + i,
+                      (char *)to->data + rlx_dtype_row_bytes(to->dtype, to_at + i), some);
+    }
   else
     RLX_REF_EACH(c, i, n) rlx_store(to, to_at + i, rlx_load(from, from_at + i));
 }

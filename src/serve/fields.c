@@ -133,6 +133,7 @@ static const setting settings[] = {
   ROW("mirostat_tau", REAL, mirostat_tau),
   ROW("mirostat_eta", REAL, mirostat_eta),
   ROW("ignore_eos", FLAG, ignore_end),
+  ROW("lookup", COUNT, lookup),
 #undef ROW
 };
 
@@ -233,7 +234,7 @@ rlx_status sv_take_options(sv_fields *f, sv_job *j) {
   static const char *const limits[] = {"max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"};
   rlx_lm_options *o = &j->options; /* these are the model's own once it is loaded, unless the request has them */
   o->temperature = o->top_p = o->min_p = o->repetition_penalty = -1;
-  o->top_k = UINT32_MAX;
+  o->top_k = o->lookup = UINT32_MAX;
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) RLX_TRY(take_setting(f, &settings[i], &j->options));
   uint64_t max = 0;
   for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) RLX_TRY(sv_take_count(f, limits[i], INT32_MAX, &max));

@@ -117,6 +117,8 @@ static void count(const sv_job *j) {
     c->prompt_tokens += s->n_prompt_tokens;
     c->held_tokens += s->n_held;
     c->tokens += s->n_tokens;
+    c->guessed += s->n_guessed;
+    c->guessed_right += s->n_right;
     c->prompt_seconds += s->prompt_seconds;
     c->seconds += s->seconds;
   }
@@ -268,11 +270,22 @@ static rlx_status settle_options(rlx_lm_options *o, const rlx_lm *lm) {
   return RLX_OK;
 }
 
+/* A request that does not say how many tokens are guessed gets what the server was told. */
+static void settle_guesses(sv_job *j) {
+  rlx_lm_options *o = &j->options;
+  const rlx_server_desc *d = &j->server->desc;
+  if (o->lookup != UINT32_MAX) return;
+  o->lookup = d->lookup;
+  o->draft = j->model->draft;
+  o->n_draft = o->draft ? d->n_draft : 0;
+}
+
 rlx_status sv_job_begin(sv_job *j, rlx_lm *lm) {
   if (j->task) return run_task(j, lm);
   j->tokenizer = rlx_lm_tokenizer(lm);
   if (!j->tokenizer) return RLX_FAIL(RLX_UNSUPPORTED, "model '%s' has no tokenizer", j->model->name);
   RLX_TRY(settle_options(&j->options, lm));
+  settle_guesses(j);
   RLX_TRY(sv_make_grammar(j, &j->options.grammar));
   RLX_TRY(j->encode(j, lm));
   for (size_t i = 0; i < j->runs.n; i++) j->runs.v[i].splitter.marks = j->marks;

@@ -92,6 +92,25 @@ static rlx_status load_adapters(sv_model *m) {
   return status;
 }
 
+/* The bytes that a model will take. */
+static rlx_status measure(rlx_lm_desc d, uint64_t *bytes) {
+  rlx_lm *lm;
+  rlx_lm_info info = {RLX_LM_INFO_INIT};
+  d.dry_run = true;
+  RLX_TRY(rlx_lm_load(&d, &lm));
+  rlx_status s = rlx_lm_describe(lm, &info);
+  rlx_lm_destroy(lm);
+  *bytes += bytes_of(&info);
+  return s;
+}
+
+/* The model that guesses for it has as many sequences, of the same length. */
+static rlx_status load_draft(sv_model *m, rlx_lm_desc d) {
+  d.path = m->server->desc.draft;
+  d.watch = (rlx_watch){0};
+  return d.path ? rlx_lm_load(&d, &m->draft) : RLX_OK;
+}
+
 static rlx_status load(sv_model *m) {
   rlx_lm_desc d = describe(m);
   rlx_lm_info info = {RLX_LM_INFO_INIT};
@@ -101,19 +120,24 @@ static rlx_status load(sv_model *m) {
   rlx_status s = rlx_lm_describe(m->lm, &info);
   rlx_lm_destroy(m->lm);
   m->lm = NULL;
-  if (!s) s = make_room(m, bytes_of(&info));
+  uint64_t guessing = 0;
+  rlx_lm_desc draft = d;
+  draft.path = m->server->desc.draft;
+  if (!s && draft.path) s = measure(draft, &guessing);
+  if (!s) s = make_room(m, bytes_of(&info) + guessing);
   d.dry_run = false;
   if (!s) s = rlx_lm_load(&d, &m->lm);
   if (!s) s = load_adapters(m);
+  if (!s) s = load_draft(m, d);
   if (!s) s = rlx_lm_describe(m->lm, &info);
   if (s) return s;
   find_template(m);
   rlx_mutex_lock(&m->server->lock);
   m->info = info;
-  m->bytes = bytes_of(&info);
+  m->bytes = bytes_of(&info) + guessing;
   rlx_mutex_unlock(&m->server->lock);
   sv_log(m->server, RLX_LOG_INFO, "loaded %s in %.1f s, %llu MiB", m->name, 1e-9 * (double)(rlx_now_ns() - begin),
-         (unsigned long long)(bytes_of(&info) >> 20));
+         (unsigned long long)((bytes_of(&info) + guessing) >> 20));
   return RLX_OK;
 }
 
@@ -134,7 +158,8 @@ static rlx_status ensure_loaded(sv_model *m) {
   rlx_status s = load(m);
   if (s) {
     rlx_lm_destroy(m->lm);
-    m->lm = NULL;
+    rlx_lm_destroy(m->draft);
+    m->lm = m->draft = NULL;
     rlx_mutex_lock(&m->server->lock);
     m->failure = s;
     snprintf(m->why, sizeof m->why, "%.500s", rlx_message());
@@ -150,9 +175,10 @@ static void unload(sv_model *m) {
   sv_forget_forms(m);
   rlx_chat_template_destroy(m->program);
   rlx_lm_destroy(m->lm);
+  rlx_lm_destroy(m->draft);
   m->program = NULL;
   m->template_name = NULL;
-  m->lm = NULL;
+  m->lm = m->draft = NULL;
 }
 
 static void leave(sv_model *m) {

@@ -43,6 +43,8 @@ static rlx_status metrics(struct rlx_server *s, const char *rest, const rlx_str 
   add_count(t, "prompt_tokens_total", total, "tokens of prompts that were computed", (double)c.prompt_tokens);
   add_count(t, "prompt_tokens_held_total", total, "tokens of prompts that were held already", (double)c.held_tokens);
   add_count(t, "tokens_total", total, "tokens generated", (double)c.tokens);
+  add_count(t, "guessed_tokens_total", total, "tokens that speculation guessed", (double)c.guessed);
+  add_count(t, "guessed_tokens_right_total", total, "of those, the ones that came", (double)c.guessed_right);
   add_count(t, "prompt_seconds_total", total, "seconds to the first tokens of texts, summed", c.prompt_seconds);
   add_count(t, "seconds_total", total, "seconds of the tokens after them, summed", c.seconds);
   add_count(t, "requests_running", now, "requests that run", n_running);

@@ -36,7 +36,7 @@ typedef struct sv_run sv_run;
 
 typedef struct sv_counts {                       /* of /metrics; under the lock */
   uint64_t requests, refused, failed, cancelled; /* HTTP requests; of those: 4xx, 5xx, clients that left */
-  uint64_t prompt_tokens, held_tokens, tokens;
+  uint64_t prompt_tokens, held_tokens, tokens, guessed, guessed_right;
   double prompt_seconds, seconds;
 } sv_counts;
 
@@ -140,7 +140,7 @@ struct sv_model {
   struct rlx_server *server;
   const char *name, *path;
   /* of its thread */
-  rlx_lm *lm;
+  rlx_lm *lm, *draft;         /* draft: NULL: no model guesses */
   rlx_chat_template *program; /* the file's template; NULL: it has none, or it cannot be run */
   const char *template_name;  /* of one that is built in; NULL: it is none of those */
   char no_program[256];       /* why there is no program */
@@ -368,7 +368,8 @@ void sv_openai_error(rlx_str *out, unsigned http, const char *message);
 void sv_anthropic_error(rlx_str *out, unsigned http, const char *message);
 const char *sv_finish_reason(const sv_run *r); /* OpenAI's word */
 typedef struct sv_usage {
-  uint64_t input, held, output; /* input: of the prompt, with what was held of it */
+  uint64_t input, held, output;    /* input: of the prompt, with what was held of it */
+  uint64_t guessed, guessed_right; /* of speculation */
 } sv_usage;
 sv_usage sv_usage_of(const sv_job *j);
 void sv_add_usage(rlx_str *s, const sv_job *j); /* OpenAI's object */

@@ -9,6 +9,8 @@
 #include "base/sized.h"
 #include "serve/serve.h"
 
+enum { MAX_GUESSES = 31 }; /* as in rlx_lm_options */
+
 #define WATCH_NS ((uint64_t)200 * 1000 * 1000)
 
 char *sv_copy_text(struct rlx_server *s, const char *text) {
@@ -36,7 +38,7 @@ void sv_log(const struct rlx_server *s, rlx_log_level level, const char *fmt, ..
 static rlx_status copy_texts(struct rlx_server *s) {
   rlx_server_desc *d = &s->desc;
   const char **texts[] = {&d->host,          &d->device,          &d->api_key, &d->origin,
-                          &d->chat_template, &d->tls_certificate, &d->tls_key};
+                          &d->chat_template, &d->tls_certificate, &d->tls_key, &d->draft};
   if (!d->host) d->host = "127.0.0.1";
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     if (*texts[i] && !(*texts[i] = sv_copy_text(s, *texts[i]))) return RLX_FAIL(RLX_NO_MEMORY, "a text");
@@ -64,6 +66,12 @@ static rlx_status check_desc(const rlx_server_desc *d) {
   if (d->n_adapters && (!d->adapters || d->n_models > 1))
     return RLX_FAIL(RLX_INVALID, "%s: %zu adapters: %s", call, d->n_adapters,
                     d->adapters ? "expected one model" : "the list is NULL");
+  if (d->draft && (d->n_models > 1 || d->lookup))
+    return RLX_FAIL(RLX_INVALID, "%s: a draft model %s", call,
+                    d->lookup ? "and lookup exclude each other" : "is for one model");
+  if (d->n_draft && !d->draft) return RLX_FAIL(RLX_INVALID, "%s: n_draft without a draft model", call);
+  if (d->lookup > MAX_GUESSES || d->n_draft > MAX_GUESSES)
+    return RLX_FAIL(RLX_INVALID, "%s: speculation: at most %d tokens at once", call, (int)MAX_GUESSES);
   for (size_t i = 0; i < d->n_adapters; i++)
     if (!d->adapters[i].path) return RLX_FAIL(RLX_INVALID, "%s: adapter %zu has no path", call, i);
   if (d->port > 65535) return RLX_FAIL(RLX_INVALID, "%s: port %u: at most 65535", call, (unsigned)d->port);

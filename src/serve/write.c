@@ -113,6 +113,8 @@ sv_usage sv_usage_of(const sv_job *j) {
     u.held += s->n_held;
     u.input += (uint64_t)s->n_prompt_tokens + s->n_held;
     u.output += s->n_tokens;
+    u.guessed += s->n_guessed;
+    u.guessed_right += s->n_right;
   }
   return u;
 }
@@ -122,9 +124,15 @@ void sv_add_usage(rlx_str *s, const sv_job *j) {
   const uint64_t total = u.input + u.output;
   rlx_str_add(s,
               "{\"prompt_tokens\":%llu,\"completion_tokens\":%llu,\"total_tokens\":%llu,"
-              "\"prompt_tokens_details\":{\"cached_tokens\":%llu}}",
+              "\"prompt_tokens_details\":{\"cached_tokens\":%llu}",
               (unsigned long long)u.input, (unsigned long long)u.output, (unsigned long long)total,
               (unsigned long long)u.held);
+  if (u.guessed)
+    rlx_str_add(s,
+                ",\"completion_tokens_details\":{\"accepted_prediction_tokens\":%llu,"
+                "\"rejected_prediction_tokens\":%llu}",
+                (unsigned long long)u.guessed_right, (unsigned long long)(u.guessed - u.guessed_right));
+  rlx_str_add_char(s, '}');
 }
 
 /* ---- Events ---- */

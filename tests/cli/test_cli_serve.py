@@ -4,6 +4,7 @@
 import base64
 import concurrent.futures
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -57,6 +58,32 @@ def completions_are_those_of_generate():
         equal([c["text"] for c in both], [greedy(p, 8) for p in prompts[:2] for _ in range(2)])
         echo = s.post(TEXT, {"prompt": "ROMEO:", "max_tokens": 8, "temperature": 0, "echo": True}).json["choices"][0]
         equal(echo["text"], "ROMEO:" + greedy("ROMEO:", 8))
+
+
+@test
+def guesses_change_no_answer():
+    """From the text and from a draft model; usage and metrics count them."""
+    prompts = ["abc abc abc abc", "one two one two one", "ROMEO:"]
+    want = [greedy(p, 40) for p in prompts]
+    for options in (["--lookup", "7"], ["--draft", SHAKESPEARE, "--draft-tokens", "3"]):
+        with Server(SHAKESPEARE, *options) as s:
+            def ask(prompt, **more):
+                return s.post(TEXT, {"prompt": prompt, "max_tokens": 40, "temperature": 0, **more}).json
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                answers = list(pool.map(ask, prompts))
+            equal([a["choices"][0]["text"] for a in answers], want, options)
+            alone = ask(prompts[0])
+            details = alone["usage"]["completion_tokens_details"]
+            right, wrong = details["accepted_prediction_tokens"], details["rejected_prediction_tokens"]
+            is_sure = options[0] == "--draft"  # the draft model is the model itself
+            check(right > 0 and wrong == 0 if is_sure else right + wrong > 0, details)
+            check("completion_tokens_details" not in ask(prompts[0], lookup=0)["usage"], "lookup: 0 guesses nothing")
+            text = s.get("/metrics").text
+            counts = {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if not line.startswith("#")}
+            check(counts["rlx_guessed_tokens_total"] >= counts["rlx_guessed_tokens_right_total"] >= right, text)
+            s.refuses(TEXT, {"prompt": "a", "lookup": 32}, 400, "at most 31 tokens")
+    fails("serve", SHAKESPEARE, "--lookup", "3", "--draft", SHAKESPEARE, says="exclude each other")
+    fails("serve", SHAKESPEARE, "--draft-tokens", "3", says="without a draft model")
 
 
 @test
@@ -563,10 +590,36 @@ def models_come_and_go():
 
 @test
 def many_clients_of_all_kinds():
-    """Each greedy answer is the one computed alone, memory does not grow. RLX_SOAK=1: for an hour."""
+    """Each greedy answer is the one computed alone, memory does not grow. RLX_SOAK=1: for an hour, or RLX_SOAK_SECONDS."""
     from lm_server import is_soak
     prompts = [f"{name}:\n{line}" for name in ("ROMEO", "JULIET", "KING") for line in ("I ", "What ", "No, ", "")]
-    rounds, seconds = (10 ** 9, 3600) if is_soak() else (60, SECONDS)
+    rounds, seconds = (10 ** 9, float(os.environ.get("RLX_SOAK_SECONDS") or 3600)) if is_soak() else (64, SECONDS)
+
+    def slowly(s, prompt):
+        """The answer to a body that comes in pieces."""
+        body = json.dumps({"prompt": prompt, "max_tokens": 16, "temperature": 0}).encode()
+        c = s.connect()
+        c.putrequest("POST", TEXT)
+        c.putheader("Content-Length", str(len(body)))
+        c.endheaders()
+        for i in range(0, len(body), 20):
+            c.send(body[i:i + 20])
+            time.sleep(.02)
+        answer = json.loads(c.getresponse().read())
+        c.close()
+        return answer
+
+    def hugely(s):
+        """A body over the limit: the answer, or the end of the connection, comes before all of it is sent."""
+        with socket.create_connection((s.host, s.port)) as c:
+            try:
+                c.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n")
+                for _ in range(20):
+                    c.sendall(b"x" * (1 << 20))
+                check(b" 413 " in c.recv(100), "a huge body is refused")
+            except OSError:
+                pass
+
     with Server(SHAKESPEARE, "--idle-seconds", "5") as s:
         alone = {p: s.post(TEXT, {"prompt": p, "max_tokens": 16, "temperature": 0}).json["choices"][0]["text"] for p in prompts}
         for p in prompts[:3]:
@@ -577,7 +630,7 @@ def many_clients_of_all_kinds():
             for turn in range(rounds):
                 if time.monotonic() - begin > seconds:
                     return turn
-                kind, prompt = (number + turn) % 6, prompts[(number * 5 + turn) % len(prompts)]
+                kind, prompt = (number + turn) % 8, prompts[(number * 5 + turn) % len(prompts)]
                 if kind == 0:
                     read_some(s, TEXT, {**ENDLESS, "stream": True, "temperature": 1}).close()
                 elif kind == 1:
@@ -586,6 +639,10 @@ def many_clients_of_all_kinds():
                     c.close()
                 elif kind == 2:
                     s.call("POST", TEXT, b'{"prompt":' + b"x" * 200)
+                elif kind == 3 and turn % 4 == 0:
+                    hugely(s)
+                elif kind == 4:
+                    equal(slowly(s, prompt)["choices"][0]["text"], alone[prompt], prompt)
                 else:
                     answer = s.post(TEXT, {"prompt": prompt, "max_tokens": 16, "temperature": 0}).json
                     equal(answer["choices"][0]["text"], alone[prompt], prompt)

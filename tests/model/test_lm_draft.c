@@ -181,6 +181,94 @@ TEST(a_grammar_goes_with_guesses) {
   rlx_lm_destroy(lm);
 }
 
+/* ---- requests ---- */
+
+enum { N_REQUESTS = 7 };
+
+typedef struct asked {
+  drawn d;
+  rlx_lm *lm;
+  uint64_t number;
+  char ended[16];
+} asked;
+
+static void hear(void *user, const rlx_lm_event *e) {
+  asked *a = user;
+  if (e->id >= 0) keep(&a->d, e->id);
+  if (!e->ended) {
+    if (a->d.stop_after && a->d.n == a->d.stop_after) (void)!rlx_lm_cancel(a->lm, a->number);
+    return;
+  }
+  snprintf(a->ended, sizeof a->ended, "%s", e->ended);
+  a->d.stats = *e->stats;
+}
+
+static rlx_status ask_all(rlx_lm *lm, const rlx_lm_options *o, uint32_t most, rlx_lm *draft, asked *all) {
+  int32_t prompt[N_PROMPT];
+  make_prompt(prompt);
+  for (uint32_t i = 0; i < N_REQUESTS; i++) {
+    rlx_lm_options own = *o;
+    own.seed += i;
+    own.max_tokens = 10 + 5 * i;
+    own.lookup = draft ? 0 : i == 2 ? 0 : most; /* one without */
+    own.n_draft = draft ? most : 0;
+    own.draft = draft;
+    prompt[0] = (int32_t)(5 + i);
+    all[i].lm = lm;
+    rlx_lm_request r = {RLX_LM_REQUEST_INIT, .ids = prompt, .n = N_PROMPT - i % 3,
+                        .options = &own,     .fn = hear,    .user = &all[i]};
+    RLX_TRY(rlx_lm_submit(lm, &r, &all[i].number));
+  }
+  for (uint32_t left = 1; left;) RLX_TRY(rlx_lm_step(lm, &left));
+  return RLX_OK;
+}
+
+static rlx_status load_many(const char *family, uint32_t n, uint32_t context, rlx_lm **out) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/lm/%s", RLX_TEST_DATA, family);
+  return rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = path, .device = "cpu", .n_sequences = n,
+                                    .context = context, .cache_type = RLX_LM_CACHE_F32},
+                     out);
+}
+
+/* Every step-th setting: requests draw the same with and without guesses, also where memory is short and where one is cancelled. */
+static void compare_requests(const char *family, rlx_lm *draft, uint32_t most, size_t stop_after, size_t step) {
+  rlx_lm *lm;
+  uint32_t guessed = 0;
+  CHECK_OK(load_many(family, 4, 64, &lm));
+  for (size_t i = step % N_SETTINGS; i < N_SETTINGS; i += step) {
+    asked with[N_REQUESTS] = {0}, without[N_REQUESTS] = {0};
+    rlx_lm_options o = settings[i];
+    o.ignore_end = true;
+    with[3].d.stop_after = without[3].d.stop_after = stop_after;
+    CHECK_OK(ask_all(lm, &o, 0, NULL, without));
+    CHECK_OK(ask_all(lm, &o, most, draft, with));
+    for (size_t k = 0; k < N_REQUESTS; k++) {
+      CHECK_EQ_STR(with[k].ended, without[k].ended);
+      if (with[k].d.n != without[k].d.n || memcmp(with[k].d.ids, without[k].d.ids, with[k].d.n * sizeof(int32_t)) != 0)
+        FAIL("%s, setting %zu, request %zu: other tokens with guesses", family, i, k);
+      CHECK(with[k].d.stats.n_right <= with[k].d.stats.n_guessed && without[k].d.stats.n_guessed == 0);
+      guessed += with[k].d.stats.n_guessed;
+    }
+  }
+  CHECK(guessed > 0);
+  rlx_lm_destroy(lm);
+}
+
+TEST(guesses_change_no_request) {
+  for (int i = 0; i < N_FAMILIES; i++) {
+    compare_requests(families[i], NULL, i % 2 ? 7 : 31, i % 3 ? 0 : 4, i ? (size_t)i % 4 + 3 : 1);
+    if (test_has_failed()) return;
+  }
+}
+
+TEST(a_draft_model_changes_no_request) {
+  rlx_lm *draft;
+  CHECK_OK(load_many("llama", 2, 64, &draft)); /* fewer sequences than requests */
+  compare_requests("llama", draft, 3, 0, 2);
+  rlx_lm_destroy(draft);
+}
+
 TEST(what_cannot_be) {
   rlx_lm *lm, *other, *mamba;
   drawn d = {0};

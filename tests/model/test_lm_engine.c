@@ -386,7 +386,8 @@ TEST(options_that_make_no_sense) {
   CHECK_FAILS(rlx_lm_truncate(lm, 0, 1), RLX_INVALID, "there are 0");
   rlx_lm_destroy(lm);
   lm = NULL;
-  CHECK_FAILS(load_with((rlx_lm_desc){.cache_type = (rlx_lm_cache)7}, "llama", &lm), RLX_INVALID, "f16 (0) or f32 (1)");
+  CHECK_FAILS(load_with((rlx_lm_desc){.cache_type = (rlx_lm_cache)7}, "llama", &lm), RLX_INVALID,
+              "q8_0 (2) or q4_0 (3)");
   CHECK_FAILS(load_with((rlx_lm_desc){.n_sequences = 100000}, "llama", &lm), RLX_INVALID, "sequences");
   CHECK_FAILS(load_with((rlx_lm_desc){.chunk = 1u << 30}, "llama", &lm), RLX_INVALID, "chunks");
   CHECK_FAILS(load_with((rlx_lm_desc){.context = 1u << 30}, "llama", &lm), RLX_INVALID, "context");

@@ -215,13 +215,38 @@ TEST(a_beginning_is_computed_once) {
   CHECK(first.stats.n_held == 0 && first.stats.n_prompt_tokens == 100);
   CHECK_OK(submit(lm, ids, 100, &o, &again));
   CHECK_OK(run_all(lm, &steps_again));
-  CHECK(again.stats.n_held == 64 && again.stats.n_prompt_tokens == 36 && steps_again <= steps);
+  CHECK(again.stats.n_held == 99 && again.stats.n_prompt_tokens == 1 && steps_again <= steps);
   CHECK(again.n == 4 && memcmp(again.ids, want.ids, sizeof *ids * 4) == 0);
   /* Another model of the same text, once a sequence has written to the states: nothing is held. */
   CHECK_OK(rlx_lm_append(lm, 0, ids, 3, false, NULL));
   CHECK_OK(submit(lm, ids, 100, &o, &other));
   CHECK_OK(run_all(lm, &steps));
   CHECK(other.stats.n_held == 0 && memcmp(other.ids, want.ids, sizeof *ids * 4) == 0);
+  rlx_lm_destroy(lm);
+}
+
+/* What prompts have in common ends in the middle of a page: its rows are copied. */
+TEST(a_part_of_a_page_is_computed_once) {
+  static const size_t common[] = {90, 75, 64, 40, 8, 7};
+  rlx_lm *lm = NULL;
+  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 6, .ignore_end = true};
+  int32_t ids[6][100];
+  heard want[6] = {{0}}, got[6] = {{0}}, first = {0};
+  uint32_t steps;
+  for (int i = 0; i < 6; i++)
+    for (int k = 0; k < 100; k++) ids[i][k] = 1 + (k + ((size_t)k >= common[i] ? 3 * i + 5 : 0)) % 50;
+  CHECK_OK(load("qwen3", "cpu", 2, 128, &lm));
+  for (int i = 0; i < 6; i++) CHECK_OK(alone(lm, ids[i], 100, &o, &want[i]));
+  int32_t whole[100];
+  for (int k = 0; k < 100; k++) whole[k] = 1 + k % 50;
+  CHECK_OK(submit(lm, whole, 100, &o, &first));
+  CHECK_OK(run_all(lm, &steps));
+  for (int i = 0; i < 6; i++) {
+    CHECK_OK(submit(lm, ids[i], 100, &o, &got[i]));
+    CHECK_OK(run_all(lm, &steps));
+    CHECK_EQ_INT(got[i].stats.n_held, common[i] < 8 ? 0 : common[i]);
+    CHECK(got[i].n == 6 && memcmp(got[i].ids, want[i].ids, 6 * sizeof(int32_t)) == 0);
+  }
   rlx_lm_destroy(lm);
 }
 
@@ -401,7 +426,7 @@ static rlx_status sweep(void *user) {
   rlx_lm *lm = ((sweep_work *)user)->lm;
   static const int32_t ids[] = {1, 5, 9, 2, 7};
   heard h[3] = {{0}};
-  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 3, .ignore_end = true, .temperature = 0.7};
+  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 3, .ignore_end = true, .temperature = 0.7, .lookup = 3};
   rlx_status first = RLX_OK;
   uint32_t left = 1;
   for (size_t i = 0; i < 3; i++) {

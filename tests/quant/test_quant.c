@@ -406,3 +406,60 @@ TEST(quant_codes_e2m1) {
     CHECK(same_bits(rlx_e2m1_to_f32((uint8_t)code), (float)small_float(code & 15, 2, 1)));
   CHECK(rlx_e2m1_to_f32(7) == 6.0f && rlx_e2m1_to_f32(9) == -0.5f);
 }
+
+/* ---- Rounding rows of states ---------- */
+
+static double round_error(rlx_dtype t, double size) {
+  enum { N = 32 * 64 };
+  static float x[N], y[N];
+  static uint8_t blocks[N / 32 * 34];
+  double error = 0, sum = 0;
+  uint32_t seed = 7;
+  for (int i = 0; i < N; i++) {
+    double v = 0; /* roughly Gaussian */
+    for (int k = 0; k < 12; k++) seed = seed * 1664525u + 1013904223u, v += (double)(seed >> 8) / (1 << 24) - 0.5;
+    x[i] = (float)(v * size);
+  }
+  rlx_quant_round(t, x, blocks, N);
+  if (rlx_quant_decode(t, blocks, y, N)) return 1e9;
+  for (int i = 0; i < N; i++) error += pow((double)x[i] - (double)y[i], 2), sum += pow((double)x[i], 2);
+  return sqrt(error / sum);
+}
+
+/* From scales that are not among the subnormal ones. */
+TEST(rows_are_rounded) {
+  for (double size = 1e-2; size < 1e5; size *= 10) {
+    CHECK(round_error(RLX_Q8_0, size) < 0.0065);
+    CHECK(round_error(RLX_Q4_0, size) < 0.11);
+  }
+}
+
+TEST(what_is_not_finite_stays_so) {
+  static const float odd[] = {NAN, -NAN, INFINITY, -INFINITY, FLT_MAX, -FLT_MAX};
+  static const rlx_dtype types[] = {RLX_Q8_0, RLX_Q4_0};
+  for (size_t i = 0; i < 12; i++) {
+    float x[32], y[32];
+    uint8_t block[34];
+    bool all = true;
+    for (int k = 0; k < 32; k++) x[k] = 1;
+    x[i] = odd[i / 2];
+    rlx_quant_round(types[i % 2], x, block, 32);
+    CHECK_OK(rlx_quant_decode(types[i % 2], block, y, 32));
+    for (int k = 0; k < 32; k++) all = all && isfinite(y[k]);
+    CHECK(!all && !isfinite(y[i]));
+  }
+}
+
+TEST(rows_of_nothing_and_of_very_little) {
+  static const float small[] = {0, -0.0f, 1e-45f, -1e-38f, 1e-30f, 1e-9f};
+  for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+    float x[32] = {0}, y[32];
+    uint8_t block[34];
+    for (int k = 0; k < 32; k += 3) x[k] = small[i];
+    for (int t = 0; t < 2; t++) {
+      rlx_quant_round(t ? RLX_Q4_0 : RLX_Q8_0, x, block, 32);
+      CHECK_OK(rlx_quant_decode(t ? RLX_Q4_0 : RLX_Q8_0, block, y, 32));
+      for (int k = 0; k < 32; k++) CHECK(fabsf(y[k] - x[k]) <= fabsf(x[k]) + 1e-12f);
+    }
+  }
+}

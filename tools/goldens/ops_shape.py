@@ -231,10 +231,19 @@ def fused_rope_update(attrs, ins, out):
     return update({"axis": 1}, [ins[0], rows, ins[2]], out)
 
 
+def as_blocks(rows, dtype):
+    """What rows are after they were rounded to a block type, by the gguf package."""
+    import gguf
+    kind = gguf.GGMLQuantizationType[dtype.upper()]
+    return gguf.quants.dequantize(gguf.quants.quantize(rows.astype(np.float32), kind), kind).astype(np.float64)
+
+
 @golden("update")
 def update(attrs, ins, out):
     state, rows, at = array(ins[0]).copy(), array(ins[1]), array(ins[2])
     axis = attrs["axis"] % state.ndim
+    if out["dtype"] in ("q8_0", "q4_0"):
+        rows = as_blocks(rows, out["dtype"])
     if rows.ndim < state.ndim:  # packed: a place per row, through all axes up to the indexed one
         flat = state.reshape((int(np.prod(state.shape[:axis + 1])),) + state.shape[axis + 1:])
         for row, place in zip(rows, at):
