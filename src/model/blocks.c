@@ -110,12 +110,11 @@ rlx_node lm_linear(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
   return bias ? rlx_op_add(b->g, y, bias) : y;
 }
 
-rlx_node lm_rms_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  return rlx_op_rms_norm(b->g, x, required_weight(b, name, layer), RLX_NONE, -1, b->c->eps);
-}
-
-rlx_node lm_layer_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  return rlx_op_layer_norm(b->g, x, required_weight(b, name, layer), part_of(b, name, ".bias", layer), -1, b->c->eps);
+rlx_node lm_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
+  rlx_node w = part_of(b, name, ".weight", layer);
+  if (!w) return x;
+  if (b->c->family->norm == RLX_NORM_RMS) return rlx_op_rms_norm(b->g, x, w, RLX_NONE, -1, b->c->eps);
+  return rlx_op_layer_norm(b->g, x, w, part_of(b, name, ".bias", layer), -1, b->c->eps);
 }
 
 /* ---- Small arithmetic ---- */
@@ -154,11 +153,12 @@ static rlx_node split_heads(lm_build *b, rlx_node x, int64_t heads) {
 static rlx_node lock(lm_build *b, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool stretched = !is_local || !c->local_is_plain;
-  return rlx_op_rope(b->g, x,
-                     &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = c->rope_style, .positions = b->positions,
-                                         .factors = stretched ? b->factors : RLX_NONE,
-                                         .n_rot = c->rotated == c->head ? 0 : c->rotated,
-                                         .theta = is_local ? c->local_theta : c->theta});
+  return rlx_op_rope(
+    b->g, x,
+    &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .positions = b->positions,
+                        .style = c->family->positions == LM_ROTATE_PAIRS ? RLX_ROPE_GPTJ : RLX_ROPE_NEOX,
+                        .factors = stretched ? b->factors : RLX_NONE, .n_rot = c->rotated == c->head ? 0 : c->rotated,
+                        .theta = is_local ? c->local_theta : c->theta});
 }
 
 /* Writes rows into the KV cache at the current positions, rounded to the type of the cache, and returns the cache. */
@@ -257,17 +257,16 @@ static qkv project(lm_build *b, uint32_t layer, rlx_node x) {
 static qkv project_and_rotate(lm_build *b, uint32_t layer, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool is_joined = lm_weight_node(b, "blk.%.attn_qkv.weight", layer) != RLX_NONE;
-  if (is_joined && !c->norms_heads && c->rotated && b->sequences * b->tokens == 1) {
+  bool norms_heads = lm_weight_node(b, "blk.%.attn_q_norm.weight", layer) != RLX_NONE;
+  if (is_joined && !norms_heads && c->rotated && b->sequences * b->tokens == 1) {
     rlx_node all = split_heads(b, lm_linear(b, "blk.%.attn_qkv", layer, x), c->heads + 2 * c->kv_heads);
     rlx_node rotated = lock(b, heads_of(b, all, 0, c->heads + c->kv_heads), is_local);
     return (qkv){heads_of(b, rotated, 0, c->heads), heads_of(b, rotated, c->heads, c->kv_heads),
                  heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
   }
   qkv h = project(b, layer, x);
-  if (c->norms_heads) {
-    h.q = lm_rms_norm(b, "blk.%.attn_q_norm", layer, h.q);
-    h.k = lm_rms_norm(b, "blk.%.attn_k_norm", layer, h.k);
-  }
+  h.q = lm_norm(b, "blk.%.attn_q_norm", layer, h.q);
+  h.k = lm_norm(b, "blk.%.attn_k_norm", layer, h.k);
   if (c->rotated) {
     h.q = lock(b, h.q, is_local);
     h.k = lock(b, h.k, is_local);
@@ -284,7 +283,10 @@ rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
 
 /* ---- Feed-forward ---- */
 
-rlx_node lm_gated(lm_build *b, uint32_t layer, rlx_node x) {
+/* down(act(gate x) * up x), or without a gate down(act(up x)) */
+static rlx_node dense(lm_build *b, uint32_t layer, rlx_node x) {
+  if (!lm_weight_node(b, "blk.%.ffn_gate.weight", layer))
+    return lm_linear(b, "blk.%.ffn_down", layer, lm_activate(b, lm_linear(b, "blk.%.ffn_up", layer, x)));
   rlx_node gate = lm_linear(b, "blk.%.ffn_gate", layer, x), up = lm_linear(b, "blk.%.ffn_up", layer, x);
   return lm_linear(b, "blk.%.ffn_down", layer, rlx_op_mul(b->g, lm_activate(b, gate), up));
 }
@@ -300,7 +302,7 @@ static rlx_node by_expert(lm_build *b, const char *name, uint32_t layer, rlx_nod
 
 /* The router weights of the selected experts sum to 1 (a softmax over their scores alone), unless weigh_all_experts
  * is set. */
-rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x) {
+static rlx_node mixture(lm_build *b, uint32_t layer, rlx_node x) {
   const lm_config *c = b->c;
   rlx_graph *g = b->g;
   int64_t n = b->sequences * b->tokens, used = c->experts_used;
@@ -317,6 +319,10 @@ rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x) {
   rlx_node y = by_expert(b, "blk.%.ffn_down_exps", layer, rlx_op_mul(g, lm_activate(b, gate), up), which);
   y = rlx_op_mul(g, rlx_op_reshape(g, y, RLX_DIMS(n, used, c->width)), rlx_op_reshape(g, share, RLX_DIMS(n, used, 1)));
   return rlx_op_reshape(g, rlx_op_reduce_sum(g, y, RLX_DIMS(1), false), RLX_DIMS(b->sequences, b->tokens, c->width));
+}
+
+rlx_node lm_feed_forward(lm_build *b, uint32_t layer, rlx_node x) {
+  return lm_has_experts(b->c, layer) ? mixture(b, layer, x) : dense(b, layer, x);
 }
 
 /* ---- Recurrent states ---- */

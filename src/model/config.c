@@ -1,6 +1,7 @@
 /* Reads a model configuration. GGUF keys and config.json are read through one set of functions (config.h); a
- * converted file of either format may hold either kind of metadata. This file holds the reader, the choice of the
- * family, and the groups of values that most families share. Scaling of rotary positions is in rope.c. */
+ * converted file of either format may hold either kind of metadata. This file holds the reader and
+ * the groups of values that families share. The choice of the family is in families.c, scaling of rotary positions in
+ * rope.c. */
 #include "model/config.h"
 
 #include <math.h>
@@ -212,7 +213,7 @@ const char *lm_key_text(lm_reader *r, const char *gguf, const char *hf, const ch
 
 /* ---- Groups of facts ---- */
 
-void lm_read_basics(lm_reader *r, lm_config *c) {
+static void read_sizes(lm_reader *r, lm_config *c) {
   c->layers = lm_key_size(r, "block_count", "num_hidden_layers n_layer", LM_NEEDED);
   c->width = lm_key_size(r, "embedding_length", "hidden_size n_embd d_model", LM_NEEDED);
   c->context =
@@ -224,7 +225,7 @@ void lm_read_basics(lm_reader *r, lm_config *c) {
                    LM_MAX_LAYERS);
 }
 
-void lm_read_attention(lm_reader *r, lm_config *c) {
+static void read_heads(lm_reader *r, lm_config *c) {
   c->heads = lm_key_count(r, "attention.head_count", "num_attention_heads n_head", c->heads ? c->heads : LM_NEEDED);
   c->kv_heads = lm_key_count(r, "attention.head_count_kv", "num_key_value_heads", c->kv_heads ? c->kv_heads : c->heads);
   c->head = lm_key_count(r, "attention.key_length", "head_dim", c->head);
@@ -244,7 +245,7 @@ void lm_read_attention(lm_reader *r, lm_config *c) {
     lm_reader_fail(r, RLX_INVALID, "%lld heads of %lld elements are too many", (long long)c->heads, (long long)c->head);
 }
 
-void lm_read_activation(lm_reader *r, lm_config *c, rlx_act fallback) {
+static void read_activation(lm_reader *r, lm_config *c) {
   static const struct {
     const char *name;
     rlx_act act;
@@ -254,7 +255,7 @@ void lm_read_activation(lm_reader *r, lm_config *c, rlx_act fallback) {
                {"gelu_new", RLX_ACT_GELU_APPROX},
                {"gelu_pytorch_tanh", RLX_ACT_GELU_APPROX},
                {"relu", RLX_ACT_RELU}};
-  c->act = fallback;
+  c->act = c->family->act ? c->family->act : RLX_ACT_SILU;
   const char *name = lm_key_text(r, NULL, "hidden_activation hidden_act activation_function", NULL);
   if (!name) return;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -265,7 +266,7 @@ void lm_read_activation(lm_reader *r, lm_config *c, rlx_act fallback) {
   lm_reader_fail(r, RLX_UNSUPPORTED, "config.json's activation '%s' is not known", name);
 }
 
-void lm_read_experts(lm_reader *r, lm_config *c) {
+static void read_experts(lm_reader *r, lm_config *c) {
   c->experts = lm_key_size(r, "expert_count", "num_local_experts num_experts", 0);
   c->experts_used = lm_key_size(r, "expert_used_count", "num_experts_per_tok", 0);
   if (c->experts && (c->experts_used < 1 || c->experts_used > c->experts || c->experts > LM_MAX_EXPERTS))
@@ -314,6 +315,27 @@ void lm_read_dense_layers(lm_reader *r, lm_config *c) {
 
 bool lm_has_experts(const lm_config *c, uint32_t layer) { return c->experts && !(c->is_dense && c->is_dense[layer]); }
 
+/* Hugging Face has many names for one number. */
+static void read_eps(lm_reader *r, lm_config *c) {
+  const bool is_rms = c->family->norm == RLX_NORM_RMS;
+  c->eps = lm_key_number(r, is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+                         "rms_norm_eps layer_norm_epsilon layer_norm_eps norm_eps norm_epsilon",
+                         c->family->eps > 0 ? c->family->eps : LM_NEEDED);
+}
+
+void lm_read_plain(lm_reader *r, lm_config *c) {
+  const lm_family *f = c->family;
+  const unsigned parts = f->has | f->may_have;
+  read_sizes(r, c);
+  if (parts & LM_ATTENTION) read_heads(r, c);
+  if (f->positions != LM_NO_ROPE) lm_read_rope(r, c);
+  if (parts & (LM_FFN | LM_MIXTURE)) read_activation(r, c);
+  read_eps(r, c);
+  if (parts & LM_MIXTURE) read_experts(r, c);
+  if (f->may_have & (LM_QKV_BIAS | LM_ATTN_BIAS)) c->has_attention_bias = lm_key_tristate(r, "attention_bias");
+  if (f->may_have & LM_FFN_BIAS) c->has_mlp_bias = lm_key_tristate(r, "mlp_bias");
+}
+
 static void read_layer_types(lm_reader *r, lm_config *c, const json_t *types) {
   if (!json_is_array(types) || json_array_size(types) != (size_t)c->layers) {
     lm_reader_fail(r, RLX_INVALID, "config.json's layer_types is not a list of %lld", (long long)c->layers);
@@ -342,66 +364,7 @@ void lm_read_windows(lm_reader *r, lm_config *c, int64_t every) {
     for (int64_t i = 0; i < c->layers; i++) c->is_local[i] = every == 1 || (i + 1) % every != 0;
 }
 
-/* ---- Choosing the family ---- */
-
-static const lm_family *const families[] = {&lm_llama,  &lm_qwen2, &lm_qwen3, &lm_qwen3moe, &lm_gemma2,
-                                            &lm_gemma3, &lm_gpt2,  &lm_mamba, &lm_bert};
-
-const lm_family *lm_family_at(size_t i) { return i < sizeof families / sizeof *families ? families[i] : NULL; }
-
-static rlx_status refuse_family(const char *what, const char *found) {
-  char known[256] = "";
-  for (size_t i = 0, at = 0; lm_family_at(i); i++)
-    at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", lm_family_at(i)->name);
-  return RLX_FAIL(RLX_UNSUPPORTED, "%s is '%s'; supported families are %s", what, found, known);
-}
-
-/* Adapters and projectors also have general.architecture: that of the model they belong to. Only general.type
- * differs. */
-static rlx_status check_type(const lm_reader *r) {
-  rlx_meta m;
-  if (!rlx_file_meta_find(r->file, "general.type", &m)) return RLX_OK;
-  if (m.kind == RLX_META_TEXT && strcmp(m.text, "model") == 0 && m.n == strlen("model")) return RLX_OK;
-  return RLX_FAIL(RLX_UNSUPPORTED, "general.type is '%.60s', expected 'model': the file is only a part of a model",
-                  m.kind == RLX_META_TEXT ? m.text : m.type);
-}
-
-static rlx_status find_gguf_family(lm_reader *r, lm_config *c) {
-  rlx_meta m;
-  if (!rlx_file_meta_find(r->file, "general.architecture", &m) || m.kind != RLX_META_TEXT || strlen(m.text) != m.n)
-    return RLX_FAIL(RLX_INVALID, "'general.architecture': expected a string without NUL");
-  RLX_TRY(check_type(r));
-  for (size_t i = 0; lm_family_at(i); i++)
-    if (strcmp(lm_family_at(i)->name, m.text) == 0) c->family = lm_family_at(i);
-  if (!c->family) return refuse_family("general.architecture", m.text);
-  r->prefix = c->family->name;
-  if (rlx_file_meta_find(r->file, "general.name", &m) && m.kind == RLX_META_TEXT)
-    snprintf(c->name, sizeof c->name, "%s", m.text);
-  return RLX_OK;
-}
-
-/* Selects the family by the class in `architectures`, or by model_type if there is none. A multimodal model (its
- * text part is under text_config) is selected by the inner model_type alone. */
-static rlx_status find_hf_family(lm_reader *r, lm_config *c) {
-  json_t *inner = json_object_get(r->json, "text_config");
-  const char *class = json_string_value(json_array_get(json_object_get(r->json, "architectures"), 0));
-  const char *type = json_string_value(json_object_get(r->json, "model_type"));
-  if (json_is_object(inner)) {
-    r->outer = r->json;
-    r->json = inner;
-    class = json_string_value(json_object_get(inner, "model_type"));
-  }
-  for (size_t i = 0; lm_family_at(i); i++) {
-    const char *names = lm_family_at(i)->architectures;
-    if ((class && leftover_has_word(names, class, strlen(class))) ||
-        (!class && type && leftover_has_word(names, type, strlen(type))))
-      c->family = lm_family_at(i);
-  }
-  const char *name = json_string_value(json_object_get(r->json, "_name_or_path"));
-  if (name) snprintf(c->name, sizeof c->name, "%s", name);
-  if (!c->family) return refuse_family("config.json's architecture", class ? class : type ? type : "");
-  return RLX_OK;
-}
+/* ---- The vocabulary ---- */
 
 static rlx_status check_vocabulary(const lm_reader *r, lm_config *c) {
   rlx_meta m;
@@ -473,11 +436,13 @@ static lm_tristate read_tied(lm_reader *r, const lm_config *c) {
 }
 
 static rlx_status read_with(lm_reader *r, lm_config *c) {
-  RLX_TRY(r->json ? find_hf_family(r, c) : find_gguf_family(r, c));
+  RLX_TRY(lm_find_family(r, c));
   if (r->only_family) return RLX_OK;
   c->is_hf = r->json != NULL;
   c->left.family = c->family->name;
-  c->family->read(r, c);
+  if (c->family->prepare) c->family->prepare(r, c);
+  lm_read_plain(r, c);
+  if (c->family->read) c->family->read(r, c);
   c->is_tied = read_tied(r, c);
   RLX_TRY_AT(r->status, "family %s", c->family->name);
   collect_leftovers(r, c);

@@ -43,10 +43,8 @@ typedef struct lm_config {
   double attention_cap, final_cap;
   int64_t window;    /* keys visible to a layer with sliding-window attention */
   uint8_t *is_local; /* per layer: has the window; NULL: no layer has */
-  bool norms_heads;  /* q and k are normalised per head */
 
-  rlx_rope_style rope_style;
-  int64_t rotated; /* leading elements of a head that rope rotates */
+  int64_t rotated; /* leading elements of a head that rope rotates; 0: none */
   double theta, local_theta;
   bool local_is_plain;      /* layers with a window use unscaled positions */
   float *rope_factors;      /* rotated / 2 divisors of the frequencies, from the configuration; NULL: none */
@@ -95,16 +93,12 @@ bool lm_reader_is_hf(const lm_reader *r);
 /* Keeps the first error; formats as RLX_FAIL. */
 void lm_reader_fail(lm_reader *r, rlx_status code, const char *fmt, ...) RLX_PRINTF(3, 4);
 
-/* Groups of values that most families have. What the family has set before the call is the fallback. */
-void lm_read_basics(lm_reader *r, lm_config *c);    /* layers, width, context, vocabulary, hidden */
-void lm_read_attention(lm_reader *r, lm_config *c); /* heads */
-void lm_read_rope(lm_reader *r, lm_config *c);      /* rotary positions, after the heads (rope.c) */
-/* Number of experts in all and per token; more per token than in all is refused. */
-void lm_read_experts(lm_reader *r, lm_config *c);
+/* What a family's description says is read: sizes, heads, positions, the activation, norms, experts. lm_config_read calls
+ * it. What the family has set before is the fallback. */
+void lm_read_plain(lm_reader *r, lm_config *c);
+void lm_read_rope(lm_reader *r, lm_config *c); /* rotary positions, after the heads (rope.c) */
 /* The dense layers of a model with experts: config.json lists them; in a GGUF the tensors differ. */
 void lm_read_dense_layers(lm_reader *r, lm_config *c);
-/* Maps a name such as "gelu" to c->act; an unknown name is refused. */
-void lm_read_activation(lm_reader *r, lm_config *c, rlx_act fallback);
 /* The layers with a sliding window: from layer_types if present, otherwise all but every `every`-th. */
 void lm_read_windows(lm_reader *r, lm_config *c, int64_t every);
 

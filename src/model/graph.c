@@ -106,8 +106,7 @@ static rlx_node pool(lm_build *b, rlx_node x) {
 }
 
 static rlx_node logits_of(lm_build *b, rlx_node x) {
-  const lm_family *family = b->c->family;
-  rlx_node h = family->norm ? family->norm(b, "output_norm", 0, x) : lm_rms_norm(b, "output_norm", 0, x);
+  rlx_node h = lm_norm(b, "output_norm", 0, x);
   bool is_tied = lm_find_weight(b->m, "output.weight") == SIZE_MAX;
   return lm_soft_cap(b, lm_linear(b, is_tied ? "token_embd" : "output", 0, h), b->c->final_cap);
 }
@@ -209,8 +208,8 @@ static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
 static void build_all(lm_build *b) {
   const lm_family *family = b->c->family;
   make_inputs(b);
-  rlx_node x = family->embed ? family->embed(b) : lm_scale(b, lm_rows(b, "token_embd", b->ids), b->c->embedding_scale);
-  for (uint32_t i = 0; i < (uint32_t)b->c->layers; i++) x = family->layer(b, i, x);
+  rlx_node x = family->embed ? family->embed(b) : lm_embed_tokens(b);
+  for (uint32_t i = 0; i < (uint32_t)b->c->layers; i++) x = lm_layer(b, i, x);
   make_result(b, x);
 }
 

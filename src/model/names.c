@@ -221,7 +221,7 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
   if (!is_computed) RLX_TRY(find_sources(r, spec, layer, &s));
   if (r->n_unsupported > n_unsupported) return RLX_OK; /* reported at the end, with all of them */
   if (!is_computed && !s.from) {
-    if (spec->when != LM_MAYBE && spec->when != LM_MAYBE_DENSE) note_missing(r, spec, layer, name);
+    if (!spec->is_optional) note_missing(r, spec, layer, name);
     return RLX_OK;
   }
   s.weight.dtype = wants_f32(c, spec, &s.weight.shape) ? RLX_F32 : s.from[0]->dtype;
@@ -231,7 +231,7 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
 }
 
 static bool is_wanted(const lm_config *c, const lm_tensor *spec, uint32_t layer) {
-  if (spec->when == LM_DENSE || spec->when == LM_MAYBE_DENSE) return !lm_has_experts(c, layer);
+  if (spec->when == LM_DENSE) return !lm_has_experts(c, layer);
   return spec->when == LM_EXPERT ? lm_has_experts(c, layer) : true;
 }
 
@@ -252,7 +252,7 @@ static rlx_status check_no_more_layers(resolver *r, const lm_tensor *spec) {
 /* Without a vocabulary size in the configuration, the rows of the token embedding give it. */
 static rlx_status infer_vocabulary(resolver *r) {
   lm_config *c = &r->m->config;
-  const lm_tensor *spec = &c->family->tensors[0]; /* always the token embedding */
+  const lm_tensor *spec = &r->m->tensors[0]; /* always the token embedding */
   const rlx_file_tensor *t = c->is_hf ? find_hf(r, spec->hf, 0, 0) : rlx_file_tensor_find(r->m->file, spec->name);
   if (c->vocabulary || !t) return RLX_OK;
   if (t->shape.n != 2 || t->shape.v[0] < 1 || t->shape.v[0] > LM_MAX_SIZE)
@@ -264,12 +264,13 @@ static rlx_status infer_vocabulary(resolver *r) {
 
 static rlx_status resolve_all(resolver *r) {
   const lm_config *c = &r->m->config;
+  RLX_TRY(lm_list_tensors(c, &r->m->texts, &r->m->tensors, &r->m->n_tensors));
   RLX_TRY(infer_vocabulary(r));
   if ((uint64_t)c->layers > rlx_file_tensor_count(r->m->file))
     return RLX_FAIL(RLX_INVALID, "the configuration has %lld layers, but the file only %u tensors",
                     (long long)c->layers, (unsigned)rlx_file_tensor_count(r->m->file));
-  for (size_t i = 0; i < c->family->n_tensors; i++) {
-    const lm_tensor *spec = &c->family->tensors[i];
+  for (size_t i = 0; i < r->m->n_tensors; i++) {
+    const lm_tensor *spec = &r->m->tensors[i];
     bool has_layers = strchr(spec->name, '%') != NULL, is_used = false;
     for (uint32_t layer = 0; layer < (has_layers ? (uint32_t)c->layers : 1); layer++) {
       if (!is_wanted(c, spec, layer)) continue;

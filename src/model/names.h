@@ -21,14 +21,16 @@ struct lm_model {
   const rlx_file *file;
   lm_config config;
   lm_facts facts;
-  rlx_bump texts; /* names and lists of sources */
+  rlx_bump texts;           /* names and lists of sources */
+  const lm_tensor *tensors; /* that the family has */
+  size_t n_tensors;
   RLX_ARRAY(lm_source) weights;
   bool is_apart;                     /* weights are not joined */
   uint32_t *by_name;                 /* indices into weights, sorted by name */
   const struct lm_adapter *adapters; /* the engine's (adapter.h); NULL: none */
 };
 
-/* Finds every tensor of the family's table and checks its shape and type. */
+/* Finds every tensor of the family and checks its shape and type. */
 rlx_status lm_resolve(lm_model *m);
 /* Joins the weights of q, k and v. The name index must be rebuilt afterwards. */
 rlx_status lm_join_weights(lm_model *m);

@@ -1,0 +1,29 @@
+/* A layer, of the parts that a model has.
+ *
+ *   x + norm(scale attention(norm x)), then the same with the feed-forward part
+ *
+ * Each norm is there if its weight is: before the part (attn_norm, ffn_norm), of what the part gives (post_..), of the
+ * sum (.._output_norm), in any combination. The list of a family's weights (tensors.c) is therefore also the plan of its
+ * layers, and this file has no name of a family in it. */
+#include "model/family.h"
+
+/* Rows past `length` may have positions past the end of the table; they read its last row. */
+rlx_node lm_embed_tokens(lm_build *b) {
+  rlx_node x = lm_scale(b, lm_rows(b, "token_embd", b->ids), b->c->embedding_scale);
+  if (b->c->family->has & LM_POSITION_TABLE) {
+    rlx_node at = rlx_op_min(b->g, b->positions, lm_i32(b, (int32_t)b->c->context - 1));
+    x = rlx_op_add(b->g, x, lm_rows(b, "position_embd", at));
+  }
+  return lm_norm(b, "token_embd_norm", 0, x);
+}
+
+rlx_node lm_layer(lm_build *b, uint32_t i, rlx_node x) {
+  const lm_family *f = b->c->family;
+  rlx_node h = lm_norm(b, "blk.%.attn_norm", i, x);
+  h = lm_norm(b, "blk.%.post_attention_norm", i, f->mix ? f->mix(b, i, h) : lm_attention(b, i, h));
+  x = lm_norm(b, "blk.%.attn_output_norm", i, rlx_op_add(b->g, x, h));
+  x = lm_active_rows(b, i, x);
+  if (!((f->has | f->may_have) & (LM_FFN | LM_MIXTURE))) return x;
+  h = lm_norm(b, "blk.%.post_ffw_norm", i, lm_feed_forward(b, i, lm_norm(b, "blk.%.ffn_norm", i, x)));
+  return lm_norm(b, "blk.%.layer_output_norm", i, rlx_op_add(b->g, x, h));
+}
