@@ -252,25 +252,47 @@ static qkv project(lm_build *b, uint32_t layer, rlx_node x) {
                heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
 }
 
+/* Norms of q and k: of each head, or of all heads together. */
+static rlx_node norm_heads(lm_build *b, const char *name, uint32_t layer, rlx_node x, int64_t heads) {
+  const lm_config *c = b->c;
+  if (!((c->family->has | c->family->may_have) & LM_ALL_NORMS)) return lm_norm(b, name, layer, x);
+  x = lm_norm(b, name, layer, rlx_op_reshape(b->g, x, RLX_DIMS(b->sequences, b->tokens, heads * c->head)));
+  return split_heads(b, x, heads);
+}
+
+/* What scales the rotated elements of q, where rope scales the scores but rotates only a part of a head. */
+static rlx_node gains(lm_build *b) {
+  const lm_config *c = b->c;
+  rlx_node rotated = rlx_op_range(b->g, c->rope_gain, 0, c->rotated, RLX_F32);
+  rlx_node rest = rlx_op_range(b->g, 1, 0, c->head - c->rotated, RLX_F32);
+  return rlx_op_concat(b->g, (rlx_node[]){rotated, rest}, 2, 0);
+}
+
 /* For one token, q and k are adjacent in memory, so one rope rotates both. For several tokens they would have to be
  * copied first. */
 static qkv project_and_rotate(lm_build *b, uint32_t layer, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool is_joined = lm_weight_node(b, "blk.%.attn_qkv.weight", layer) != RLX_NONE;
-  bool norms_heads = lm_weight_node(b, "blk.%.attn_q_norm.weight", layer) != RLX_NONE;
-  if (is_joined && !norms_heads && c->rotated && b->sequences * b->tokens == 1) {
+  bool has_norms = lm_weight_node(b, "blk.%.attn_q_norm.weight", layer) != RLX_NONE;
+  bool rotates = c->rotated && !(c->skips_rope && c->skips_rope[layer]), late = c->family->norms_after_rope;
+  if (is_joined && !has_norms && rotates && c->rope_gain <= 0 && b->sequences * b->tokens == 1) {
     rlx_node all = split_heads(b, lm_linear(b, "blk.%.attn_qkv", layer, x), c->heads + 2 * c->kv_heads);
     rlx_node rotated = lock(b, heads_of(b, all, 0, c->heads + c->kv_heads), is_local);
     return (qkv){heads_of(b, rotated, 0, c->heads), heads_of(b, rotated, c->heads, c->kv_heads),
                  heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
   }
   qkv h = project(b, layer, x);
-  h.q = lm_norm(b, "blk.%.attn_q_norm", layer, h.q);
-  h.k = lm_norm(b, "blk.%.attn_k_norm", layer, h.k);
-  if (c->rotated) {
-    h.q = lock(b, h.q, is_local);
-    h.k = lock(b, h.k, is_local);
+  for (int i = 0; i < 2; i++) { /* norms, then rope; or the reverse */
+    if (has_norms && (i == 1) == late) {
+      h.q = norm_heads(b, "blk.%.attn_q_norm", layer, h.q, c->heads);
+      h.k = norm_heads(b, "blk.%.attn_k_norm", layer, h.k, c->kv_heads);
+    }
+    if (rotates && (i == 0) == late) {
+      h.q = lock(b, h.q, is_local);
+      h.k = lock(b, h.k, is_local);
+    }
   }
+  if (rotates && c->rope_gain > 0) h.q = rlx_op_mul(b->g, h.q, gains(b));
   return h;
 }
 
@@ -283,12 +305,29 @@ rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
 
 /* ---- Feed-forward ---- */
 
+static rlx_node gated(lm_build *b, rlx_node gate, rlx_node up) { return rlx_op_mul(b->g, lm_activate(b, gate), up); }
+
 /* down(act(gate x) * up x), or without a gate down(act(up x)) */
 static rlx_node dense(lm_build *b, uint32_t layer, rlx_node x) {
-  if (!lm_weight_node(b, "blk.%.ffn_gate.weight", layer))
-    return lm_linear(b, "blk.%.ffn_down", layer, lm_activate(b, lm_linear(b, "blk.%.ffn_up", layer, x)));
-  rlx_node gate = lm_linear(b, "blk.%.ffn_gate", layer, x), up = lm_linear(b, "blk.%.ffn_up", layer, x);
-  return lm_linear(b, "blk.%.ffn_down", layer, rlx_op_mul(b->g, lm_activate(b, gate), up));
+  const int64_t hidden = b->c->hidden;
+  const bool has_gate = lm_weight_node(b, "blk.%.ffn_gate.weight", layer) != RLX_NONE;
+  rlx_node gate = has_gate ? lm_linear(b, "blk.%.ffn_gate", layer, x) : RLX_NONE;
+  rlx_node up = lm_linear(b, "blk.%.ffn_up", layer, x);
+  if (b->c->family->has & LM_JOINED_GATE) {
+    gate = rlx_op_narrow(b->g, up, 2, 0, hidden);
+    up = rlx_op_narrow(b->g, up, 2, hidden, hidden);
+  }
+  return lm_linear(b, "blk.%.ffn_down", layer, gate ? gated(b, gate, up) : lm_activate(b, up));
+}
+
+/* The expert that every token uses, weighted by a gate if there is one. */
+static rlx_node shared_expert(lm_build *b, uint32_t layer, rlx_node x) {
+  rlx_node y = gated(b, lm_linear(b, "blk.%.ffn_gate_shexp", layer, x), lm_linear(b, "blk.%.ffn_up_shexp", layer, x));
+  y = lm_linear(b, "blk.%.ffn_down_shexp", layer, y);
+  rlx_node gate = lm_weight_node(b, "blk.%.ffn_gate_inp_shexp.weight", layer);
+  if (!gate) return y;
+  gate = rlx_op_matmul_t(b->g, x, rlx_op_reshape(b->g, gate, RLX_DIMS(1, b->c->width)));
+  return rlx_op_mul(b->g, y, rlx_op_sigmoid(b->g, gate));
 }
 
 /* Multiplies each row of x by the weight of the expert that `which` holds for it. */
@@ -316,13 +355,16 @@ static rlx_node mixture(lm_build *b, uint32_t layer, rlx_node x) {
   rlx_node each = rlx_op_reshape(g, wide, RLX_DIMS(n * used, c->width));
   rlx_node gate = by_expert(b, "blk.%.ffn_gate_exps", layer, each, which);
   rlx_node up = by_expert(b, "blk.%.ffn_up_exps", layer, each, which);
-  rlx_node y = by_expert(b, "blk.%.ffn_down_exps", layer, rlx_op_mul(g, lm_activate(b, gate), up), which);
+  rlx_node y = by_expert(b, "blk.%.ffn_down_exps", layer, gated(b, gate, up), which);
   y = rlx_op_mul(g, rlx_op_reshape(g, y, RLX_DIMS(n, used, c->width)), rlx_op_reshape(g, share, RLX_DIMS(n, used, 1)));
   return rlx_op_reshape(g, rlx_op_reduce_sum(g, y, RLX_DIMS(1), false), RLX_DIMS(b->sequences, b->tokens, c->width));
 }
 
 rlx_node lm_feed_forward(lm_build *b, uint32_t layer, rlx_node x) {
-  return lm_has_experts(b->c, layer) ? mixture(b, layer, x) : dense(b, layer, x);
+  if (!lm_has_experts(b->c, layer)) return dense(b, layer, x);
+  rlx_node y = mixture(b, layer, x);
+  bool is_shared = lm_weight_node(b, "blk.%.ffn_up_shexp.weight", layer) != RLX_NONE;
+  return is_shared ? rlx_op_add(b->g, y, shared_expert(b, layer, x)) : y;
 }
 
 /* ---- Recurrent states ---- */

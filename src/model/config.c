@@ -194,6 +194,8 @@ bool lm_key_bool(lm_reader *r, const char *gguf, const char *hf, bool fallback) 
   fact v = read_fact(r, gguf, hf);
   if (v.kind == RLX_META_NONE) return fallback;
   if (v.kind != RLX_META_BOOL) lm_reader_fail(r, RLX_INVALID, "%s: expected true or false", v.name);
+  if (r->reported && gguf)
+    r->reported(r->user, gguf, &(rlx_meta){.type = "bool", .kind = RLX_META_BOOL, .integer = v.number != 0});
   return v.number != 0;
 }
 
@@ -274,6 +276,13 @@ static void read_experts(lm_reader *r, lm_config *c) {
                    (long long)c->experts_used, (long long)c->experts, LM_MAX_EXPERTS);
 }
 
+uint8_t *lm_new_layer_flags(lm_reader *r, const lm_config *c) {
+  if (r->status) return NULL;
+  uint8_t *flags = rlx_mem_calloc((size_t)c->layers, 1);
+  if (!flags) lm_reader_fail(r, RLX_NO_MEMORY, "kinds of %lld layers", (long long)c->layers);
+  return flags;
+}
+
 /* Dense layers are those that config.json lists, and all but every decoder_sparse_step-th. */
 static void list_dense_layers(lm_reader *r, lm_config *c) {
   const char *key = "";
@@ -302,11 +311,8 @@ static void find_dense_layers(lm_reader *r, lm_config *c) {
 
 void lm_read_dense_layers(lm_reader *r, lm_config *c) {
   if (r->status || !c->experts) return;
-  c->is_dense = rlx_mem_calloc((size_t)c->layers, 1);
-  if (!c->is_dense) {
-    lm_reader_fail(r, RLX_NO_MEMORY, "kinds of %lld layers", (long long)c->layers);
-    return;
-  }
+  c->is_dense = lm_new_layer_flags(r, c);
+  if (!c->is_dense) return;
   if (r->json) list_dense_layers(r, c);
   else find_dense_layers(r, c);
   if (memchr(c->is_dense, 1, (size_t)c->layers) && !c->hidden)
@@ -326,6 +332,7 @@ static void read_eps(lm_reader *r, lm_config *c) {
 void lm_read_plain(lm_reader *r, lm_config *c) {
   const lm_family *f = c->family;
   const unsigned parts = f->has | f->may_have;
+  c->is_parallel = f->is_parallel;
   read_sizes(r, c);
   if (parts & LM_ATTENTION) read_heads(r, c);
   if (f->positions != LM_NO_ROPE) lm_read_rope(r, c);
@@ -350,15 +357,34 @@ static void read_layer_types(lm_reader *r, lm_config *c, const json_t *types) {
   }
 }
 
+/* GGUF: which layers have a window, one by one, or which one of how many has none. */
+static bool read_pattern(lm_reader *r, lm_config *c, int64_t *every) {
+  static const char key[] = "attention.sliding_window_pattern";
+  char name[96];
+  rlx_meta list, v;
+  snprintf(name, sizeof name, "%s.%s", r->prefix, key);
+  if (!rlx_file_meta_find(r->file, name, &list) || list.kind != RLX_META_LIST) {
+    *every = lm_key_size(r, key, NULL, *every);
+    return false;
+  }
+  lm_reader_mark_known(r, key, NULL);
+  if (list.n != (size_t)c->layers)
+    lm_reader_fail(r, RLX_INVALID, "%s has %zu elements for %lld layers", name, list.n, (long long)c->layers);
+  for (size_t i = 0; i < list.n && !r->status; i++) {
+    if (!rlx_meta_element(&list, i, &v) || v.kind != RLX_META_BOOL)
+      lm_reader_fail(r, RLX_INVALID, "%s: expected a list of true and false", name);
+    else c->is_local[i] = v.integer != 0;
+  }
+  return true;
+}
+
 void lm_read_windows(lm_reader *r, lm_config *c, int64_t every) {
   const char *key = "";
   json_t *types = r->json ? lm_reader_json(r, "layer_types", &key) : NULL;
   if (r->status || !c->window) return;
-  c->is_local = rlx_mem_calloc((size_t)c->layers, 1);
-  if (!c->is_local) {
-    lm_reader_fail(r, RLX_NO_MEMORY, "windows of %lld layers", (long long)c->layers);
-    return;
-  }
+  c->is_local = lm_new_layer_flags(r, c);
+  if (!c->is_local) return;
+  if (!r->json && every > 1 && read_pattern(r, c, &every)) return;
   if (types) read_layer_types(r, c, types);
   else
     for (int64_t i = 0; i < c->layers; i++) c->is_local[i] = every == 1 || (i + 1) % every != 0;
@@ -494,7 +520,9 @@ rlx_status lm_config_family(const rlx_file *f) {
 void lm_config_deinit(lm_config *c) {
   rlx_mem_free(c->is_local);
   rlx_mem_free(c->is_dense);
+  rlx_mem_free(c->skips_rope);
   rlx_mem_free(c->rope_factors);
+  rlx_mem_free(c->long_factors);
   leftovers_deinit(&c->left);
   *c = (lm_config){.family = NULL};
 }

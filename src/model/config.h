@@ -46,15 +46,20 @@ typedef struct lm_config {
 
   int64_t rotated; /* leading elements of a head that rope rotates; 0: none */
   double theta, local_theta;
-  bool local_is_plain;      /* layers with a window use unscaled positions */
-  float *rope_factors;      /* rotated / 2 divisors of the frequencies, from the configuration; NULL: none */
+  bool local_is_plain; /* layers with a window use unscaled positions */
+  uint8_t *skips_rope; /* per layer: without positions; NULL: no layer is */
+  float *rope_factors; /* rotated / 2 divisors of the frequencies, from the configuration; NULL: none */
+  float *long_factors; /* the same for a context above first_context (longrope); NULL: rope_factors always */
+  int64_t first_context;
+  double rope_gain;         /* scale of the scores of the rotated part, if that is not the whole head; 0: 1 */
   bool factors_are_weights; /* a GGUF stores the factors as the tensor rope_freqs.weight, not as metadata */
 
+  bool is_parallel; /* attention and feed-forward part read the same x */
   rlx_act act;
   double eps;
-  double embedding_scale; /* 0: 1 */
+  double embedding_scale, residual_scale, logit_scale; /* 0: 1; residual: of what a part of a layer adds */
 
-  int64_t experts, experts_used, expert_hidden;
+  int64_t experts, experts_used, expert_hidden, shared_hidden;
   uint8_t *is_dense;      /* per layer: dense although others have experts; NULL: no layer is */
   bool weigh_all_experts; /* router weights are a softmax over all experts, not over the selected ones */
 
@@ -99,6 +104,8 @@ void lm_read_plain(lm_reader *r, lm_config *c);
 void lm_read_rope(lm_reader *r, lm_config *c); /* rotary positions, after the heads (rope.c) */
 /* The dense layers of a model with experts: config.json lists them; in a GGUF the tensors differ. */
 void lm_read_dense_layers(lm_reader *r, lm_config *c);
+/* Allocates a value per layer, 0; NULL after a failure. */
+uint8_t *lm_new_layer_flags(lm_reader *r, const lm_config *c);
 /* The layers with a sliding window: from layer_types if present, otherwise all but every `every`-th. */
 void lm_read_windows(lm_reader *r, lm_config *c, int64_t every);
 

@@ -27,6 +27,7 @@ typedef enum lm_size {
   LM_VOCABULARY,
   LM_CONTEXT,
   LM_HIDDEN,
+  LM_UP_ROWS,  /* hidden, or twice that if the gate is joined with up */
   LM_Q_ROWS,   /* heads * head */
   LM_KV_ROWS,  /* kv_heads * head */
   LM_QKV_ROWS, /* q, k and v rows together */
@@ -34,6 +35,7 @@ typedef enum lm_size {
   LM_ROPE_PAIRS, /* rotated / 2 */
   LM_EXPERTS,
   LM_EXPERT_HIDDEN,
+  LM_SHARED_HIDDEN,
   LM_INNER,
   LM_TWO_INNER,
   LM_STATE,
@@ -51,7 +53,11 @@ typedef enum lm_recipe {
   LM_PLUS_ONE,     /* the file stores w - 1 */
   LM_TRANSPOSED,   /* the file stores [in, out] */
   LM_NEG_EXP,      /* the file stores log(-w) */
+  LM_GROUPED_ROWS, /* rows of q, k and v: the file has for each head of keys its queries, key and value together */
+  LM_FIRST_HALF,   /* of each expert's rows: the file has gate and up of an expert in one */
+  LM_SECOND_HALF,
   LM_ROPE_FACTORS, /* in no file: computed from the configuration */
+  LM_LONG_FACTORS, /* likewise */
 } lm_recipe;
 
 /* Which layers have a tensor. */
@@ -70,6 +76,7 @@ typedef struct lm_tensor {
   bool is_optional;
   lm_recipe recipe;
   bool as_f32;       /* converted to f32 whatever the file has; always so for vectors */
+  const char *gguf;  /* its name in GGUF files, if not `name` */
   const char *apart; /* GGUF name of one expert's tensor, with '#', if files may store experts separately */
 } lm_tensor;
 /* LM_TENSOR("blk.%.ssm_d", "layers.%.mixer.D", {LM_INNER}, .is_optional = true) */
@@ -85,22 +92,28 @@ typedef enum lm_part {
   LM_POSITION_TABLE = 1 << 2, /* added to the token embeddings */
   LM_TOKEN_TYPES = 1 << 3,    /* likewise */
   LM_EMBEDDING_NORM = 1 << 4,
-  LM_ATTENTION = 1 << 5,   /* its output product */
-  LM_QKV = 1 << 6,         /* q, k and v, each a product */
-  LM_JOINED_QKV = 1 << 7,  /* or one product for the three */
-  LM_QKV_BIAS = 1 << 8,    /* biases of q, k and v */
-  LM_ATTN_BIAS = 1 << 9,   /* bias of the output product */
-  LM_HEAD_NORMS = 1 << 10, /* norms of each head of q and k */
-  LM_ATTN_NORM = 1 << 11,  /* before attention */
-  LM_FFN_NORM = 1 << 12,   /* before the feed-forward part */
-  LM_POST_NORMS = 1 << 13, /* of what attention and the feed-forward part give, before it is added */
-  LM_SUM_NORMS = 1 << 14,  /* of the sums after each */
-  LM_NORM_BIAS = 1 << 15,  /* biases of all norms but those of heads */
-  LM_FFN = 1 << 16,        /* products up and down */
-  LM_GATE = 1 << 17,       /* a gate times up */
-  LM_FFN_BIAS = 1 << 18,   /* biases of these products */
-  LM_MIXTURE = 1 << 19,    /* experts, picked by a router, in layers that are not dense */
-  LM_ROPE_FREQS = 1 << 20, /* divisors of the frequencies of rope as a tensor */
+  LM_ATTENTION = 1 << 5,    /* its output product */
+  LM_QKV = 1 << 6,          /* q, k and v, each a product */
+  LM_JOINED_QKV = 1 << 7,   /* or one product for the three */
+  LM_QKV_BIAS = 1 << 8,     /* biases of q, k and v */
+  LM_ATTN_BIAS = 1 << 9,    /* bias of the output product */
+  LM_HEAD_NORMS = 1 << 10,  /* norms of each head of q and k */
+  LM_ATTN_NORM = 1 << 11,   /* before attention */
+  LM_FFN_NORM = 1 << 12,    /* before the feed-forward part */
+  LM_POST_NORMS = 1 << 13,  /* of what attention and the feed-forward part give, before it is added */
+  LM_SUM_NORMS = 1 << 14,   /* of the sums after each */
+  LM_NORM_BIAS = 1 << 15,   /* biases of all norms but those of heads */
+  LM_FFN = 1 << 16,         /* products up and down */
+  LM_GATE = 1 << 17,        /* a gate times up */
+  LM_FFN_BIAS = 1 << 18,    /* biases of these products */
+  LM_MIXTURE = 1 << 19,     /* experts, picked by a router, in layers that are not dense */
+  LM_ROPE_FREQS = 1 << 20,  /* divisors of the frequencies of rope as a tensor */
+  LM_ALL_NORMS = 1 << 21,   /* norms of all heads of q and k together */
+  LM_JOINED_GATE = 1 << 22, /* the product up has the rows of the gate before its own */
+  LM_SHARED = 1 << 23,      /* an expert that is used for every token, beside the mixture */
+  LM_SHARED_GATE = 1 << 24, /* and a factor for it that depends on the token */
+  LM_OUTPUT_BIAS = 1 << 25, /* of the head */
+  LM_LONG_ROPE = 1 << 26,   /* two lists of divisors of rope's frequencies, for short and for long contexts */
 
   LM_PLAIN = LM_OUTPUT_NORM | LM_ATTENTION | LM_QKV | LM_ATTN_NORM | LM_FFN_NORM | LM_FFN | LM_GATE,
 } lm_part;
@@ -122,15 +135,21 @@ struct lm_family {
   double eps;  /* of norms, if the file has none; 0: it must */
   rlx_act act; /* if the file has none; 0: silu */
   bool is_encoder, is_recurrent;
+  bool is_parallel;      /* attention and feed-forward read the same x, and both are added to it */
+  bool stretches_base;   /* a dynamic scaling with alpha is another base of rope */
+  bool norms_after_rope; /* those of heads */
   bool is_tied; /* default of the class if config.json has no field: the token embedding is the output weight */
 
-  /* How Hugging Face stores it. */
-  const char *hf_layers; /* before the number of a layer; NULL: "layers." */
-  const char *hf_names;  /* "attn_output=self_attn.dense ..": GGUF's name of a part and its own, for all that are
+  /* How Hugging Face stores it */
+  const char *hf_layers;  /* before the number of a layer; NULL: "layers." */
+  const char *hf_names;   /* "attn_output=self_attn.dense ..": GGUF's name of a part and its own, for all that are
                           * called otherwise than in tensors.c */
-  bool is_transposed;    /* products of layers are [in, out] */
-  bool adds_one;         /* norms are stored as w - 1 */
-  bool pairs_rows;       /* GGUF has rows of q and k in another order: LM_PAIR_ROWS */
+  const char *gguf_names; /* likewise, where GGUF files use another part's name for it */
+  bool is_transposed;     /* products of layers are [in, out] */
+  bool adds_one;          /* norms are stored as w - 1 */
+  bool pairs_rows;        /* GGUF has rows of q and k in another order: LM_PAIR_ROWS */
+  bool groups_rows;       /* of the joined product for q, k and v: LM_GROUPED_ROWS */
+  bool halves_experts;    /* gate and up of the experts are one tensor */
 
   void (*prepare)(lm_reader *r, lm_config *c); /* sets fallbacks before lm_read_plain; or NULL */
   void (*read)(lm_reader *r, lm_config *c);    /* reads what lm_read_plain does not; or NULL */

@@ -1,12 +1,13 @@
-/* Gemma 2 and 3.
+/* Gemma 1, 2 and 3.
  *
- * Four norms per layer, before each part and of what it gives; Hugging Face stores their weights as w - 1. Token embeddings are scaled by sqrt(width), and
+ * From the second on there are four norms per layer, before each part and of what it gives; Hugging Face stores their weights as w - 1. Token embeddings are scaled by sqrt(width), and
  * the embedding is also the output weight. Most layers use sliding-window attention: every other layer in gemma 2,
  * five of six in gemma 3, where those layers have their own rope base. Gemma 2 soft-caps attention scores and
  * logits; gemma 3 normalises the heads of q and k instead. */
 #include <math.h>
 
 #include "model/family.h"
+#include "model/reader.h"
 
 /* GGUF has no key for the attention scale. All sizes but the 27B of each generation use 1 / sqrt(head); the 27B,
  * recognised by its number of layers, uses the width per head. */
@@ -47,20 +48,33 @@ static void prepare_gemma3(lm_reader *r, lm_config *c) {
 static void read_gemma3(lm_reader *r, lm_config *c) {
   read_scales(r, c);
   c->window = lm_key_size(r, "attention.sliding_window", "sliding_window", 0);
-  int64_t every =
-    lm_key_size(r, "attention.sliding_window_pattern", "sliding_window_pattern _sliding_window_pattern", 6);
+  int64_t every = lm_key_size(r, NULL, "sliding_window_pattern _sliding_window_pattern", 6);
+  lm_note_size(r, "attention.sliding_window_pattern", every);
   lm_read_windows(r, c, every);
   read_scale(r, c, 62);
 }
 
-#define SHARED                                                                                       \
-  .may_have = LM_OUTPUT, .eps = 1e-6, .act = RLX_ACT_GELU_APPROX, .is_tied = true, .adds_one = true, \
-  .hf_names = "ffn_norm=pre_feedforward_layernorm"
+static void read_gemma(lm_reader *r, lm_config *c) {
+  (void)r;
+  c->embedding_scale = (double)sqrtf((float)c->width);
+}
+
+#define SHARED .may_have = LM_OUTPUT, .eps = 1e-6, .act = RLX_ACT_GELU_APPROX, .is_tied = true, .adds_one = true
+#define FOUR_NORMS .hf_names = "ffn_norm=pre_feedforward_layernorm"
+
+const lm_family lm_gemma = {
+  .name = "gemma",
+  .architectures = "GemmaForCausalLM GemmaModel gemma",
+  SHARED,
+  .has = LM_PLAIN,
+  .read = read_gemma,
+};
 
 const lm_family lm_gemma2 = {
   .name = "gemma2",
   .architectures = "Gemma2ForCausalLM Gemma2Model gemma2",
   SHARED,
+  FOUR_NORMS,
   .has = LM_PLAIN | LM_POST_NORMS,
   .read = read_gemma2,
 };
@@ -68,6 +82,7 @@ const lm_family lm_gemma3 = {
   .name = "gemma3",
   .architectures = "Gemma3ForCausalLM Gemma3TextModel gemma3_text",
   SHARED,
+  FOUR_NORMS,
   .has = LM_PLAIN | LM_POST_NORMS | LM_HEAD_NORMS,
   .prepare = prepare_gemma3,
   .read = read_gemma3,

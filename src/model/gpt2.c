@@ -1,9 +1,11 @@
 /* GPT-2: layer norms with biases, learned positions added to the token embeddings, one product for q, k and v, no
  * gates. Hugging Face stores products as [in, out]. */
 #include "model/family.h"
+#include "model/reader.h"
 
 static void read_gpt2(lm_reader *r, lm_config *c) {
   if (!c->hidden) c->hidden = 4 * c->width;
+  lm_note_size(r, "feed_forward_length", c->hidden);
   if (c->kv_heads != c->heads || c->head * c->heads != c->width)
     lm_reader_fail(r, RLX_INVALID,
                    "%lld and %lld heads of %lld elements; expected as many for keys, %lld wide together",

@@ -51,9 +51,9 @@ rlx_node lm_feed_forward(lm_build *b, uint32_t layer, rlx_node x);
 rlx_node lm_embed_tokens(lm_build *b);
 rlx_node lm_layer(lm_build *b, uint32_t layer, rlx_node x);
 
-/* Call between attention and the feed-forward part. In the last layer only the rows that the result needs continue:
- * all T, or one per sequence. */
-rlx_node lm_active_rows(lm_build *b, uint32_t layer, rlx_node x);
+/* Call between attention and the feed-forward part with the n values that go on. In the last layer only the rows that
+ * the result needs continue: all T, or one per sequence. */
+void lm_keep_active_rows(lm_build *b, uint32_t layer, rlx_node *x, int n);
 
 /* penalty.c: the logits [B, vocabulary] with the repetition penalty; then the token [B] that was drawn from them. */
 rlx_node lm_penalise(lm_build *b, rlx_node logits);

@@ -26,6 +26,7 @@ static const char *const prefixes[] = {"",
                                        "model.",
                                        "transformer.",
                                        "bert.",
+                                       "gpt_neox.",
                                        "backbone.",
                                        "language_model.model.",
                                        "language_model.",
@@ -44,6 +45,10 @@ bool lm_write_name(char *out, size_t cap, const char *pattern, uint32_t layer, u
   return true;
 }
 
+bool lm_write_gguf_name(char *out, size_t cap, const lm_tensor *spec, uint32_t layer) {
+  return lm_write_name(out, cap, spec->gguf ? spec->gguf : spec->name, layer, 0);
+}
+
 /* ---- Shapes ---- */
 
 static int64_t size_of(const lm_config *c, lm_size size) {
@@ -53,6 +58,7 @@ static int64_t size_of(const lm_config *c, lm_size size) {
     case LM_VOCABULARY: return c->vocabulary;
     case LM_CONTEXT: return c->context;
     case LM_HIDDEN: return c->hidden;
+    case LM_UP_ROWS: return (c->family->has & LM_JOINED_GATE ? 2 : 1) * c->hidden;
     case LM_Q_ROWS: return c->heads * c->head;
     case LM_KV_ROWS: return c->kv_heads * c->head;
     case LM_QKV_ROWS: return (c->heads + 2 * c->kv_heads) * c->head;
@@ -60,6 +66,7 @@ static int64_t size_of(const lm_config *c, lm_size size) {
     case LM_ROPE_PAIRS: return c->rotated / 2;
     case LM_EXPERTS: return c->experts;
     case LM_EXPERT_HIDDEN: return c->expert_hidden;
+    case LM_SHARED_HIDDEN: return c->shared_hidden;
     case LM_INNER: return c->inner;
     case LM_TWO_INNER: return 2 * c->inner;
     case LM_STATE: return c->state;
@@ -82,6 +89,7 @@ static rlx_dims shape_in_file(const lm_config *c, const lm_tensor *spec, bool is
   rlx_dims d = shape_of(c, spec);
   if (is_stacked) d = (rlx_dims){.v = {d.v[1], d.v[2]}, .n = d.n - 1};
   if (c->is_hf && spec->recipe == LM_TRANSPOSED) d = (rlx_dims){.v = {d.v[1], d.v[0]}, .n = 2};
+  if (c->is_hf && (spec->recipe == LM_FIRST_HALF || spec->recipe == LM_SECOND_HALF)) d.v[1] *= 2;
   return d;
 }
 
@@ -139,9 +147,14 @@ static const rlx_file_tensor *find_hf(resolver *r, const char *pattern, uint32_t
 
 static bool is_weight_type(rlx_dtype t) { return rlx_dtype_is_weight_float(t) || rlx_dtype_is_block(t); }
 
+/* The bytes are in no Hugging Face file. */
+static bool is_computed(const lm_tensor *spec) {
+  return spec->recipe == LM_ROPE_FACTORS || spec->recipe == LM_LONG_FACTORS;
+}
+
 static bool wants_f32(const lm_config *c, const lm_tensor *spec, const rlx_dims *shape) {
   return spec->as_f32 || shape->n == 1 ||
-         (c->is_hf && (spec->recipe == LM_PLUS_ONE || spec->recipe == LM_NEG_EXP || spec->recipe == LM_ROPE_FACTORS));
+         (c->is_hf && (spec->recipe == LM_PLUS_ONE || spec->recipe == LM_NEG_EXP || is_computed(spec)));
 }
 
 static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i, bool is_stacked) {
@@ -181,7 +194,7 @@ static const rlx_file_tensor *find_part(resolver *r, const char *pattern, uint32
 /* Finds the tensors that a weight consists of. from stays NULL if it is missing or of an unsupported type. */
 static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t layer, lm_source *s) {
   const lm_config *c = &r->m->config;
-  const char *pattern = c->is_hf ? spec->hf ? spec->hf : "" : spec->name;
+  const char *pattern = c->is_hf ? spec->hf ? spec->hf : "" : spec->gguf ? spec->gguf : spec->name;
   if (!c->is_hf && spec->apart && !find_part(r, pattern, layer, 0) && find_part(r, spec->apart, layer, 0))
     pattern = spec->apart;
   bool is_stacked = strchr(pattern, '#') != NULL;
@@ -212,15 +225,15 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
   const lm_config *c = &r->m->config;
   char name[96];
   if (!lm_write_name(name, sizeof name, spec->name, layer, 0)) return RLX_FAIL(RLX_INVALID, "name %s", spec->name);
-  lm_source s = {.spec = spec, .weight = {.name = rlx_bump_text(&r->m->texts, name, strlen(name))}};
+  lm_source s = {.spec = spec, .layer = layer, .weight = {.name = rlx_bump_text(&r->m->texts, name, strlen(name))}};
   if (!s.weight.name) return RLX_FAIL(RLX_NO_MEMORY, "name %s", name);
   s.weight.shape = shape_of(c, spec);
-  bool is_computed = c->is_hf && spec->recipe == LM_ROPE_FACTORS;
-  if (is_computed && !c->factors_are_weights) return RLX_OK;
+  bool computed = c->is_hf && is_computed(spec);
+  if (computed && !c->factors_are_weights) return RLX_OK;
   size_t n_unsupported = r->n_unsupported;
-  if (!is_computed) RLX_TRY(find_sources(r, spec, layer, &s));
+  if (!computed) RLX_TRY(find_sources(r, spec, layer, &s));
   if (r->n_unsupported > n_unsupported) return RLX_OK; /* reported at the end, with all of them */
-  if (!is_computed && !s.from) {
+  if (!computed && !s.from) {
     if (!spec->is_optional) note_missing(r, spec, layer, name);
     return RLX_OK;
   }
@@ -242,7 +255,7 @@ static rlx_status check_no_more_layers(resolver *r, const lm_tensor *spec) {
   char name[96];
   const rlx_file_tensor *more = NULL;
   if (c->is_hf && spec->hf && !strchr(spec->hf, '#')) more = find_hf(r, spec->hf, next, 0);
-  else if (!c->is_hf && lm_write_name(name, sizeof name, spec->name, next, 0))
+  else if (!c->is_hf && lm_write_gguf_name(name, sizeof name, spec, next))
     more = rlx_file_tensor_find(r->m->file, name);
   return more ? RLX_FAIL(RLX_INVALID, "the configuration has %u layers, but there is a tensor '%s'", (unsigned)next,
                          more->name)
@@ -291,6 +304,11 @@ static rlx_status resolve_all(resolver *r) {
 
 static bool has_weight(const lm_model *m, const char *name) { return lm_find_weight(m, name) != SIZE_MAX; }
 
+/* The bias that stands for those of attention. */
+static const char *attention_bias(const lm_model *m) {
+  return m->config.family->has & LM_JOINED_QKV ? "blk.0.attn_qkv.bias" : "blk.0.attn_q.bias";
+}
+
 /* Refuses a configuration and tensors that disagree about biases: they belong to two models. */
 static rlx_status check_biases(const lm_model *m, lm_tristate declared, const char *field, const char *weight) {
   if (declared == LM_UNSET || has_weight(m, weight) == (declared == LM_YES)) return RLX_OK;
@@ -331,7 +349,7 @@ static rlx_status check_head(const lm_model *m) {
 static rlx_status check_agreement(const lm_model *m) {
   const lm_config *c = &m->config;
   RLX_TRY(check_head(m));
-  RLX_TRY(check_biases(m, c->has_attention_bias, "attention_bias", "blk.0.attn_q.bias"));
+  RLX_TRY(check_biases(m, c->has_attention_bias, "attention_bias", attention_bias(m)));
   if (!c->experts) RLX_TRY(check_biases(m, c->has_mlp_bias, "mlp_bias", "blk.0.ffn_down.bias"));
   if (!c->is_hf && c->rope_factors && has_weight(m, "rope_freqs.weight"))
     return RLX_FAIL(RLX_UNSUPPORTED, "rotary positions are stretched twice: by rope.scaling and by the tensor "

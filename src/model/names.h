@@ -11,6 +11,7 @@
 typedef struct lm_source {
   lm_weight weight;
   const lm_tensor *spec;
+  uint32_t layer;
   const rlx_file_tensor **from; /* one, or one per expert; NULL: computed */
   size_t n_from;
   const struct lm_source *parts; /* joined weights (join.c): parts, concatenated by rows; else NULL */
@@ -44,6 +45,8 @@ rlx_status lm_read_source_part(const lm_model *m, const lm_source *s, size_t fro
 /* Index in Hugging Face's order of row i in GGUF's, of weights with the recipe LM_PAIR_ROWS. */
 size_t lm_paired_row(size_t head, size_t i);
 
+/* The name of a weight in GGUF files; false if `out` is too small. */
+bool lm_write_gguf_name(char *out, size_t cap, const lm_tensor *spec, uint32_t layer);
 /* Expands % to the layer and # to the expert; false if `out` is too small. */
 bool lm_write_name(char *out, size_t cap, const char *pattern, uint32_t layer, uint32_t expert);
 

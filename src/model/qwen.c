@@ -1,8 +1,9 @@
-/* Qwen: qwen2 (and 2.5), qwen3, and qwen3 with experts.
+/* Qwen: qwen2 (and 2.5) and qwen3, each also with experts.
  *
  * Qwen2 has biases on q, k and v. Qwen3 has none, and normalises each head of q and k before rope. Qwen3moe has experts
  * in all or some layers, with their own hidden size. A folder may request router weights over all experts
- * (norm_topk_prob false), which GGUF has no key for and no published model uses. */
+ * (norm_topk_prob false), which GGUF has no key for and no published model uses; qwen2moe always does, and
+ * has an expert for every token, weighted by a gate. */
 #include "model/family.h"
 #include "model/reader.h"
 
@@ -28,6 +29,12 @@ static void read_moe(lm_reader *r, lm_config *c) {
   lm_read_dense_layers(r, c);
 }
 
+static void read_qwen2moe(lm_reader *r, lm_config *c) {
+  read_moe(r, c);
+  c->weigh_all_experts = !lm_key_bool(r, NULL, "norm_topk_prob", false);
+  c->shared_hidden = lm_key_size(r, "expert_shared_feed_forward_length", "shared_expert_intermediate_size", LM_NEEDED);
+}
+
 const lm_family lm_qwen2 = {
   .name = "qwen2",
   .architectures = "Qwen2ForCausalLM Qwen2Model qwen2",
@@ -48,4 +55,11 @@ const lm_family lm_qwen3moe = {
   .has = LM_PLAIN | LM_HEAD_NORMS | LM_MIXTURE,
   .may_have = LM_OUTPUT,
   .read = read_moe,
+};
+const lm_family lm_qwen2moe = {
+  .name = "qwen2moe",
+  .architectures = "Qwen2MoeForCausalLM Qwen2MoeModel qwen2_moe",
+  .has = LM_PLAIN | LM_QKV_BIAS | LM_MIXTURE | LM_SHARED | LM_SHARED_GATE,
+  .may_have = LM_OUTPUT,
+  .read = read_qwen2moe,
 };

@@ -36,12 +36,26 @@ size_t lm_paired_row(size_t head, size_t i) {
   return i - in + in / 2 + (in % 2) * (head / 2);
 }
 
+/* Index in the file of row i of q, k and v: there each head of keys follows its queries, and its values follow it. */
+static size_t grouped_row(const lm_config *c, size_t i) {
+  const size_t head = (size_t)c->head, kv = (size_t)c->kv_heads, heads = (size_t)c->heads, each = heads / kv;
+  const size_t of = i / head, in = i % head; /* the head among all of q, k and v */
+  const size_t group = of < heads ? of / each : (of - heads) % kv;
+  const size_t place = of < heads ? of % each : each + (of - heads) / kv;
+  return (group * (each + 2) + place) * head + in;
+}
+
+static size_t row_in_file(const lm_config *c, lm_recipe recipe, size_t i) {
+  return recipe == LM_PAIR_ROWS ? lm_paired_row((size_t)c->head, i) : recipe == LM_GROUPED_ROWS ? grouped_row(c, i) : i;
+}
+
+/* Elements that change, and vectors, whose elements are rows. */
 static rlx_status read_floats(const lm_model *m, const lm_source *s, lm_recipe recipe, float *out) {
   const rlx_file_tensor *t = s->from[0];
   void *raw;
   RLX_TRY(load(m, t, &raw));
   for (size_t i = 0, n = s->weight.bytes / sizeof *out; i < n; i++) {
-    float x = float_at(t->dtype, raw, recipe == LM_PAIR_ROWS ? lm_paired_row((size_t)m->config.head, i) : i);
+    float x = float_at(t->dtype, raw, row_in_file(&m->config, recipe, i));
     out[i] = recipe == LM_PLUS_ONE ? 1 + x : recipe == LM_NEG_EXP ? -expf(x) : x;
   }
   rlx_mem_free(raw);
@@ -78,6 +92,24 @@ static rlx_status read_paired(const lm_model *m, const lm_source *s, unsigned ch
   return status;
 }
 
+static rlx_status read_grouped(const lm_model *m, const lm_source *s, unsigned char *out) {
+  const rlx_file_tensor *t = s->from[0];
+  const size_t rows = (size_t)s->weight.shape.v[0], one = t->bytes / rows;
+  void *raw;
+  RLX_TRY(load(m, t, &raw));
+  for (size_t i = 0; i < rows; i++) memcpy(out + i * one, (unsigned char *)raw + grouped_row(&m->config, i) * one, one);
+  rlx_mem_free(raw);
+  return RLX_OK;
+}
+
+/* Of each expert's rows the first half or the second. */
+static rlx_status read_half(const lm_model *m, const lm_source *s, bool is_second, unsigned char *out) {
+  const size_t experts = (size_t)s->weight.shape.v[0], half = s->weight.bytes / experts;
+  for (size_t i = 0; i < experts; i++)
+    RLX_TRY(rlx_file_read_tensor(m->file, s->from[0], (2 * i + is_second) * half, out + i * half, half));
+  return RLX_OK;
+}
+
 static rlx_status read_in_order(const lm_model *m, const lm_source *s, unsigned char *out) {
   for (size_t i = 0, at = 0; i < s->n_from; at += s->from[i++]->bytes)
     RLX_TRY(rlx_file_read_tensor(m->file, s->from[i], 0, out + at, s->from[i]->bytes));
@@ -91,14 +123,16 @@ static lm_recipe recipe_of(const lm_model *m, const lm_source *s) {
 static rlx_status read_one(const lm_model *m, const lm_source *s, void *data) {
   const lm_config *c = &m->config;
   const lm_recipe recipe = recipe_of(m, s);
-  if (recipe == LM_ROPE_FACTORS) {
-    memcpy(data, c->rope_factors, s->weight.bytes);
+  if (recipe == LM_ROPE_FACTORS || recipe == LM_LONG_FACTORS) {
+    memcpy(data, recipe == LM_LONG_FACTORS ? c->long_factors : c->rope_factors, s->weight.bytes);
     return RLX_OK;
   }
   if (recipe == LM_PLUS_ONE || recipe == LM_NEG_EXP || s->weight.dtype != s->from[0]->dtype)
     return read_floats(m, s, recipe, data);
   if (recipe == LM_TRANSPOSED) return read_transposed(m, s, data);
   if (recipe == LM_PAIR_ROWS) return read_paired(m, s, data);
+  if (recipe == LM_GROUPED_ROWS) return read_grouped(m, s, data);
+  if (recipe == LM_FIRST_HALF || recipe == LM_SECOND_HALF) return read_half(m, s, recipe == LM_SECOND_HALF, data);
   return read_in_order(m, s, data);
 }
 

@@ -28,7 +28,7 @@ static const row rows[] = {
   {"token_types", "token_type_embeddings", {LM_TYPES, LM_WIDTH}, LM_TOKEN_TYPES, 0, TABLE, LM_ALWAYS},
   {"token_embd_norm", "embed_norm", {LM_WIDTH}, LM_EMBEDDING_NORM, LM_NORM_BIAS, NORM, LM_ALWAYS},
   {"output_norm", "norm", {LM_WIDTH}, LM_OUTPUT_NORM, LM_NORM_BIAS, NORM, LM_ALWAYS},
-  {"output", "lm_head", {LM_VOCABULARY, LM_WIDTH}, LM_OUTPUT, 0, TABLE, LM_ALWAYS},
+  {"output", "lm_head", {LM_VOCABULARY, LM_WIDTH}, LM_OUTPUT, LM_OUTPUT_BIAS, TABLE, LM_ALWAYS},
 
   {"%.attn_norm", "%.input_layernorm", {LM_WIDTH}, LM_ATTN_NORM, LM_NORM_BIAS, NORM, LM_ALWAYS},
   {"%.attn_q", "%.self_attn.q_proj", {LM_Q_ROWS, LM_WIDTH}, LM_QKV, LM_QKV_BIAS, ROTATED, LM_ALWAYS},
@@ -38,12 +38,14 @@ static const row rows[] = {
   {"%.attn_output", "%.self_attn.o_proj", {LM_WIDTH, LM_Q_ROWS}, LM_ATTENTION, LM_ATTN_BIAS, PRODUCT, LM_ALWAYS},
   {"%.attn_q_norm", "%.self_attn.q_norm", {LM_HEAD}, LM_HEAD_NORMS, 0, NORM, LM_ALWAYS},
   {"%.attn_k_norm", "%.self_attn.k_norm", {LM_HEAD}, LM_HEAD_NORMS, 0, NORM, LM_ALWAYS},
+  {"%.attn_q_norm", "%.self_attn.q_norm", {LM_Q_ROWS}, LM_ALL_NORMS, 0, NORM, LM_ALWAYS},
+  {"%.attn_k_norm", "%.self_attn.k_norm", {LM_KV_ROWS}, LM_ALL_NORMS, 0, NORM, LM_ALWAYS},
   {"%.post_attention_norm", "%.post_attention_layernorm", {LM_WIDTH}, LM_POST_NORMS, LM_NORM_BIAS, NORM, LM_ALWAYS},
   {"%.attn_output_norm", "%.attention.output.LayerNorm", {LM_WIDTH}, LM_SUM_NORMS, LM_NORM_BIAS, NORM, LM_ALWAYS},
 
   {"%.ffn_norm", "%.post_attention_layernorm", {LM_WIDTH}, LM_FFN_NORM, LM_NORM_BIAS, NORM, LM_ALWAYS},
   {"%.ffn_gate", "%.mlp.gate_proj", {LM_HIDDEN, LM_WIDTH}, LM_FFN | LM_GATE, LM_FFN_BIAS, PRODUCT, LM_DENSE},
-  {"%.ffn_up", "%.mlp.up_proj", {LM_HIDDEN, LM_WIDTH}, LM_FFN, LM_FFN_BIAS, PRODUCT, LM_DENSE},
+  {"%.ffn_up", "%.mlp.up_proj", {LM_UP_ROWS, LM_WIDTH}, LM_FFN, LM_FFN_BIAS, PRODUCT, LM_DENSE},
   {"%.ffn_down", "%.mlp.down_proj", {LM_WIDTH, LM_HIDDEN}, LM_FFN, LM_FFN_BIAS, PRODUCT, LM_DENSE},
   {"%.ffn_gate_inp", "%.mlp.gate", {LM_EXPERTS, LM_WIDTH}, LM_MIXTURE, 0, PRODUCT, LM_EXPERT},
   {"%.ffn_gate_exps", "%.mlp.experts.#.gate_proj", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, LM_MIXTURE, 0, PRODUCT,
@@ -52,11 +54,19 @@ static const row rows[] = {
    LM_EXPERT},
   {"%.ffn_down_exps", "%.mlp.experts.#.down_proj", {LM_EXPERTS, LM_WIDTH, LM_EXPERT_HIDDEN}, LM_MIXTURE, 0, PRODUCT,
    LM_EXPERT},
+  {"%.ffn_gate_shexp", "%.mlp.shared_expert.gate_proj", {LM_SHARED_HIDDEN, LM_WIDTH}, LM_SHARED, 0, PRODUCT, LM_EXPERT},
+  {"%.ffn_up_shexp", "%.mlp.shared_expert.up_proj", {LM_SHARED_HIDDEN, LM_WIDTH}, LM_SHARED, 0, PRODUCT, LM_EXPERT},
+  {"%.ffn_down_shexp", "%.mlp.shared_expert.down_proj", {LM_WIDTH, LM_SHARED_HIDDEN}, LM_SHARED, 0, PRODUCT, LM_EXPERT},
+  {"%.ffn_gate_inp_shexp", "%.mlp.shared_expert_gate", {LM_WIDTH}, LM_SHARED_GATE, 0, PRODUCT, LM_EXPERT},
   {"%.post_ffw_norm", "%.post_feedforward_layernorm", {LM_WIDTH}, LM_POST_NORMS, LM_NORM_BIAS, NORM, LM_ALWAYS},
   {"%.layer_output_norm", "%.output.LayerNorm", {LM_WIDTH}, LM_SUM_NORMS, LM_NORM_BIAS, NORM, LM_ALWAYS},
 };
 /* clang-format on */
 
+static const lm_tensor long_rope[] = {
+  {.name = "rope_factors_long.weight", .shape = {LM_ROPE_PAIRS}, .is_optional = true, .recipe = LM_LONG_FACTORS},
+  {.name = "rope_factors_short.weight", .shape = {LM_ROPE_PAIRS}, .is_optional = true, .recipe = LM_ROPE_FACTORS},
+};
 static const lm_tensor rope_freqs = {
   .name = "rope_freqs.weight", .shape = {LM_ROPE_PAIRS}, .is_optional = true, .recipe = LM_ROPE_FACTORS};
 
@@ -76,11 +86,11 @@ static const char *join(lister *l, const char *a, const char *b, size_t b_length
 /* The part of a name after "%." */
 static const char *inner_name(const char *name) { return name[0] == '%' ? name + 2 : name; }
 
-/* What the family's files call a weight: "name=theirs" in its list, or the usual name. *n: its bytes. */
-static const char *hf_name(const lm_family *f, const row *w, size_t *n) {
-  const char *name = inner_name(w->name), *usual = inner_name(w->hf);
+/* What files call a weight: "name=theirs" in a list of the family, or the usual name. *n: its bytes. */
+static const char *name_in(const char *list, const row *w, const char *usual, size_t *n) {
+  const char *name = inner_name(w->name);
   size_t length = strlen(name);
-  for (const char *at = f->hf_names; at && *at; at += strspn(at, " ")) {
+  for (const char *at = list; at && *at; at += strspn(at, " ")) {
     size_t whole = strcspn(at, " ");
     if (whole > length && at[length] == '=' && memcmp(at, name, length) == 0) {
       *n = whole - length - 1;
@@ -88,13 +98,16 @@ static const char *hf_name(const lm_family *f, const row *w, size_t *n) {
     }
     at += whole;
   }
-  *n = strlen(usual);
+  *n = usual ? strlen(usual) : 0;
   return usual;
 }
 
 static lm_recipe recipe_of(const lm_family *f, const row *w, bool is_bias) {
   if (f->adds_one && w->kind == NORM) return LM_PLUS_ONE;
   if (f->pairs_rows && w->kind == ROTATED) return LM_PAIR_ROWS;
+  if (f->groups_rows && strcmp(w->name, "%.attn_qkv") == 0) return LM_GROUPED_ROWS;
+  if (f->halves_experts && strcmp(w->name, "%.ffn_gate_exps") == 0) return LM_FIRST_HALF;
+  if (f->halves_experts && strcmp(w->name, "%.ffn_up_exps") == 0) return LM_SECOND_HALF;
   return f->is_transposed && !is_bias && (w->kind == PRODUCT || w->kind == ROTATED) ? LM_TRANSPOSED : LM_AS_IS;
 }
 
@@ -104,8 +117,9 @@ static bool add(lister *l, const row *w, bool is_bias) {
   const bool in_layer = w->name[0] == '%';
   const char *ending = is_bias ? ".bias" : ".weight", *layers = f->hf_layers ? f->hf_layers : "layers.";
   char before[64] = "";
-  size_t n_hf;
-  const char *hf = hf_name(f, w, &n_hf);
+  size_t n_hf, n_gguf;
+  const char *hf = name_in(f->hf_names, w, inner_name(w->hf), &n_hf);
+  const char *gguf = name_in(f->gguf_names, w, NULL, &n_gguf);
   if (in_layer) snprintf(before, sizeof before, "%s%%.", layers);
   lm_tensor t = {.when = w->when, .recipe = recipe_of(f, w, is_bias)};
   t.is_optional = ((w->part | (is_bias ? w->bias : 0)) & ~f->has) != 0;
@@ -113,7 +127,8 @@ static bool add(lister *l, const row *w, bool is_bias) {
   t.hf = join(l, before, hf, n_hf, ending);
   for (int i = 0; i < 3; i++) t.shape[i] = w->shape[i];
   if (is_bias) t.shape[1] = t.shape[2] = LM_NO_SIZE;
-  if (!t.name || !t.hf) return false;
+  if (gguf) t.gguf = join(l, in_layer ? "blk.%." : "", gguf, n_gguf, ending);
+  if (!t.name || !t.hf || (gguf && !t.gguf)) return false;
   const char *stack = strstr(w->name, "_exps");
   if (stack) t.apart = join(l, "blk.", w->name, (size_t)(stack - w->name), ".#.weight");
   return (!stack || t.apart) && rlx_array_push(&l->list, t);
@@ -128,6 +143,8 @@ static bool add_all(lister *l) {
     if (rows[i].bias && (rows[i].bias & ~parts) == 0 && !add(l, &rows[i], true)) return false;
   }
   if ((parts & LM_ROPE_FREQS) && !rlx_array_push(&l->list, rope_freqs)) return false;
+  for (size_t i = 0; (parts & LM_LONG_ROPE) && i < 2; i++)
+    if (!rlx_array_push(&l->list, long_rope[i])) return false;
   for (size_t i = 0; i < f->n_tensors; i++)
     if (!rlx_array_push(&l->list, f->tensors[i])) return false;
   return true;
