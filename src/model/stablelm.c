@@ -1,5 +1,5 @@
-/* StableLM: llama with layer norms, rope on a part of each head and, in some, biases of q, k and v; some add attention and
- * feed-forward part to the same x, from one norm. Norms of heads (stablelm 2 12b) are not supported. */
+/* StableLM: llama with layer norms, rope on a part of each head and, in some, biases of q, k and v; some add attention
+ * and feed-forward part to the same x, from one norm. Norms of heads (stablelm 2 12b) are not supported. */
 #include "model/family.h"
 
 static void read_stablelm(lm_reader *r, lm_config *c) {
