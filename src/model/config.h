@@ -98,8 +98,8 @@ bool lm_reader_is_hf(const lm_reader *r);
 /* Keeps the first error; formats as RLX_FAIL. */
 void lm_reader_fail(lm_reader *r, rlx_status code, const char *fmt, ...) RLX_PRINTF(3, 4);
 
-/* What a family's description says is read: sizes, heads, positions, the activation, norms, experts. lm_config_read calls
- * it. What the family has set before is the fallback. */
+/* Reads what a family's description implies: sizes, heads, positions, the activation, norms, experts. lm_config_read
+ * calls it. What the family has set before is the fallback. */
 void lm_read_plain(lm_reader *r, lm_config *c);
 void lm_read_rope(lm_reader *r, lm_config *c); /* rotary positions, after the heads (rope.c) */
 /* The dense layers of a model with experts: config.json lists them; in a GGUF the tensors differ. */

@@ -1,5 +1,5 @@
-/* EXAONE 4: norms of what each part gives and none before, norms of the heads of q and k. In the large one three of four
- * layers have a window, and only these have positions. */
+/* EXAONE 4: norms of what each part gives and none before, norms of the heads of q and k. In the large one three of
+ * four layers have a window, and only these have positions. */
 #include "model/family.h"
 #include "model/reader.h"
 

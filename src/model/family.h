@@ -67,8 +67,8 @@ typedef enum lm_when {
   LM_EXPERT, /* layers with experts */
 } lm_when;
 
-/* The GGUF name (also the name of the weight in graphs), the Hugging Face name, the symbolic shape. '%' in a name stands
- * for the layer, '#' in a Hugging Face name for the expert: all experts are stacked into one weight. */
+/* The GGUF name (also the name of the weight in graphs), the Hugging Face name, the symbolic shape. '%' in a name
+ * stands for the layer, '#' in a Hugging Face name for the expert: all experts are stacked into one weight. */
 typedef struct lm_tensor {
   const char *name, *hf; /* hf NULL: in GGUF only */
   lm_size shape[3];

@@ -1,9 +1,10 @@
 /* Gemma 1, 2 and 3.
  *
- * From the second on there are four norms per layer, before each part and of what it gives; Hugging Face stores their weights as w - 1. Token embeddings are scaled by sqrt(width), and
- * the embedding is also the output weight. Most layers use sliding-window attention: every other layer in gemma 2,
- * five of six in gemma 3, where those layers have their own rope base. Gemma 2 soft-caps attention scores and
- * logits; gemma 3 normalises the heads of q and k instead. */
+ * Token embeddings are scaled by sqrt(width), and the embedding is also the output weight. Hugging Face stores the
+ * weights of norms as w - 1. From the second on there are four norms per layer, before each part and of what it gives,
+ * and most layers use sliding-window attention: every other layer in gemma 2, five of six in gemma 3, where those
+ * layers have their own rope base. Gemma 2 soft-caps attention scores and logits; gemma 3 normalises the heads of q and
+ * k instead. */
 #include <math.h>
 
 #include "model/family.h"

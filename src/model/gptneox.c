@@ -1,6 +1,6 @@
-/* GPT-NeoX: pythia, dolly, redpajama. Layer norms and biases everywhere, no gates, rope on a part of each head. Attention
- * and feed-forward part are added to the same x, each from a norm of its own. Hugging Face keeps the rows of q, k and v
- * of each head together. */
+/* GPT-NeoX: pythia, dolly, redpajama. Layer norms and biases everywhere, no gates, rope on a part of each head.
+ * Attention and feed-forward part are added to the same x, each from a norm of its own. Hugging Face keeps the rows of
+ * q, k and v of each head together. */
 #include "model/family.h"
 
 static void read_gptneox(lm_reader *r, lm_config *c) {

@@ -3,8 +3,8 @@
  *   x + scale norm(attention(norm x)), then the same with the feed-forward part; or both from the same x
  *
  * Each norm is there if its weight is: before the part (attn_norm, ffn_norm), of what the part gives (post_..), of the
- * sum (.._output_norm), in any combination. The list of a family's weights (tensors.c) is therefore also the plan of its
- * layers, and this file has no name of a family in it. */
+ * sum (.._output_norm), in any combination. The list of a family's weights (tensors.c) is therefore also the plan of
+ * its layers, and this file has no name of a family in it. */
 #include "model/family.h"
 
 /* Rows past `length` may have positions past the end of the table; they read its last row. */

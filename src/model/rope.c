@@ -10,8 +10,8 @@
  *            by the factor, those between are interpolated; attention scores are scaled up slightly
  *   longrope a list of factors for contexts up to the original one, another for longer ones; attention scores are
  *            scaled up by how much longer the context may be
- * A GGUF stores the factors of longrope as two tensors, those of llama3 as a tensor (rope_freqs.weight), so from a Hugging Face folder they become
- * that weight. Linear and yarn are metadata in both formats.
+ * A GGUF stores the factors of longrope as two tensors, those of llama3 as one (rope_freqs.weight), so from a Hugging
+ * Face folder they become these weights. Linear and yarn are metadata in both formats.
  *
  * Hugging Face has two spellings: rope_theta next to rope_scaling, and both together as rope_parameters, which may
  * hold one set per kind of layer. */
