@@ -189,8 +189,12 @@ static rlx_node attend_runs(lm_build *b, rlx_node q, rlx_node k, rlx_node v, con
                             int64_t row, int64_t first, int64_t n, int64_t slots) {
   rlx_graph *g = b->g;
   const lm_config *c = b->c;
-  rlx_op_paged_attention_desc d = {RLX_OP_PAGED_ATTENTION_DESC_INIT, .window = how->window, .scale = how->scale,
-                                   .softcap = how->softcap, .causal = slots > 1 || how->window};
+  rlx_op_paged_attention_desc d = {RLX_OP_PAGED_ATTENTION_DESC_INIT,
+                                   .window = how->window,
+                                   .scale = how->scale,
+                                   .sinks = how->sinks,
+                                   .softcap = how->softcap,
+                                   .causal = slots > 1 || how->window};
   d.kv_len = rlx_op_narrow(g, b->seen, 0, first, n);
   if (d.causal) d.kv_offset = rlx_op_narrow(g, b->position, 0, first, n);
   q = rlx_op_reshape(g, rlx_op_narrow(g, q, 1, row, n * slots), RLX_DIMS(n, slots, c->heads, c->head));
@@ -220,7 +224,7 @@ static rlx_node join_heads(lm_build *b, rlx_node y) {
 rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v) {
   const lm_config *c = b->c;
   rlx_op_attention_desc how = {RLX_OP_ATTENTION_DESC_INIT, .scale = c->attention_scale, .softcap = c->attention_cap,
-                               .kv_len = b->seen};
+                               .sinks = lm_weight_node(b, "blk.%.attn_sinks.weight", layer), .kv_len = b->seen};
   if (c->family->is_encoder) return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
   if (c->is_local && c->is_local[layer] && c->window < b->d->context) how.window = c->window;
   how.causal = b->tokens > 1 || how.window;
@@ -305,7 +309,19 @@ rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
 
 /* ---- Feed-forward ---- */
 
-static rlx_node gated(lm_build *b, rlx_node gate, rlx_node up) { return rlx_op_mul(b->g, lm_activate(b, gate), up); }
+static rlx_node within(lm_build *b, rlx_node x, double low, double high) {
+  x = rlx_op_min(b->g, x, rlx_op_scalar(b->g, RLX_F32, high));
+  return low < 0 ? rlx_op_max(b->g, x, rlx_op_scalar(b->g, RLX_F32, low)) : x;
+}
+
+static rlx_node gated(lm_build *b, rlx_node gate, rlx_node up) {
+  const double limit = b->c->gate_limit;
+  if (limit <= 0) return rlx_op_mul(b->g, lm_activate(b, gate), up);
+  gate = within(b, gate, 0, limit);
+  up = rlx_op_add(b->g, within(b, up, -limit, limit), rlx_op_scalar(b->g, RLX_F32, 1));
+  gate = rlx_op_mul(b->g, gate, rlx_op_sigmoid(b->g, lm_scale(b, gate, b->c->gate_slope)));
+  return rlx_op_mul(b->g, gate, up);
+}
 
 /* down(act(gate x) * up x), or without a gate down(act(up x)) */
 static rlx_node dense(lm_build *b, uint32_t layer, rlx_node x) {
@@ -335,22 +351,53 @@ static rlx_node by_expert(lm_build *b, const char *name, uint32_t layer, rlx_nod
   rlx_node w = required_weight(b, name, layer);
   bool is_block = rlx_dtype_is_block(rlx_node_dtype(b->g, w));
   measure_experts(b, name, layer, x, which);
-  return is_block ? rlx_op_dequant_grouped_matmul(b->g, x, w, which, true)
-                  : rlx_op_grouped_matmul(b->g, x, w, which, true);
+  rlx_node y =
+    is_block ? rlx_op_dequant_grouped_matmul(b->g, x, w, which, true) : rlx_op_grouped_matmul(b->g, x, w, which, true);
+  rlx_node bias = part_of(b, name, ".bias", layer);
+  return bias ? rlx_op_add(b->g, y, rlx_op_gather(b->g, bias, which, 0)) : y;
 }
 
-/* The router weights of the selected experts sum to 1 (a softmax over their scores alone), unless weigh_all_experts
- * is set. */
+/* The scores by which experts are selected: those outside the best groups never win. A group is as good as its two best
+ * experts together. */
+static rlx_node in_best_groups(lm_build *b, rlx_node scores, int64_t n) {
+  const lm_config *c = b->c;
+  rlx_graph *g = b->g;
+  const int64_t each = c->experts / c->groups;
+  rlx_node by_group = rlx_op_reshape(g, scores, RLX_DIMS(n, c->groups, each));
+  rlx_node best =
+    rlx_op_reduce_sum(g, rlx_op_top_k_values(g, by_group, each < 2 ? each : 2, -1, true), RLX_DIMS(2), false);
+  rlx_node worst_used =
+    rlx_op_narrow(g, rlx_op_top_k_values(g, best, c->groups_used, -1, true), 1, c->groups_used - 1, 1);
+  rlx_node is_used = rlx_op_reshape(g, rlx_op_ge(g, best, worst_used), RLX_DIMS(n, c->groups, 1));
+  by_group = rlx_op_where(g, is_used, by_group, rlx_op_scalar(g, RLX_F32, -1e30));
+  return rlx_op_reshape(g, by_group, RLX_DIMS(n, c->experts));
+}
+
+/* The selected experts of n rows, and their shares [n, used]. */
+static rlx_node route(lm_build *b, uint32_t layer, rlx_node rows, int64_t n, rlx_node *which) {
+  const lm_config *c = b->c;
+  rlx_graph *g = b->g;
+  rlx_node scores = lm_linear(b, "blk.%.ffn_gate_inp", layer, rows), share;
+  rlx_node more = lm_weight_node(b, "blk.%.exp_probs_b.bias", layer);
+  if (c->router == LM_ROUTER_ALL) scores = rlx_op_softmax(g, scores, -1);
+  if (c->router == LM_ROUTER_SIGMOID) scores = rlx_op_sigmoid(g, scores);
+  rlx_node by = more ? rlx_op_add(g, scores, more) : scores;
+  if (c->groups > 1 && c->groups_used < c->groups) by = in_best_groups(b, by, n);
+  *which = rlx_op_top_k_indices(g, by, c->experts_used, -1, true, RLX_I32);
+  share = by == scores ? rlx_op_top_k_values(g, scores, c->experts_used, -1, true)
+                       : rlx_op_gather_elements(g, scores, *which, 1);
+  if (c->router == LM_ROUTER_SELECTED) share = rlx_op_softmax(g, share, -1);
+  else if (c->shares_sum_to_1) share = rlx_op_div(g, share, rlx_op_reduce_sum(g, share, RLX_DIMS(1), true));
+  return lm_scale(b, share, c->router_scale);
+}
+
 static rlx_node mixture(lm_build *b, uint32_t layer, rlx_node x) {
   const lm_config *c = b->c;
   rlx_graph *g = b->g;
   int64_t n = b->sequences * b->tokens, used = c->experts_used;
-  rlx_node rows = rlx_op_reshape(g, x, RLX_DIMS(n, c->width));
-  rlx_node scores = lm_linear(b, "blk.%.ffn_gate_inp", layer, rows);
-  if (c->weigh_all_experts) scores = rlx_op_softmax(g, scores, -1);
-  rlx_node share = rlx_op_top_k_values(g, scores, used, -1, true);
-  if (!c->weigh_all_experts) share = rlx_op_softmax(g, share, -1);
-  rlx_node which = rlx_op_reshape(g, rlx_op_top_k_indices(g, scores, used, -1, true, RLX_I32), RLX_DIMS(n * used));
+  rlx_node rows = rlx_op_reshape(g, x, RLX_DIMS(n, c->width)), which;
+  rlx_node share = route(b, layer, rows, n, &which);
+  which = rlx_op_reshape(g, which, RLX_DIMS(n * used));
   rlx_node wide = rlx_op_expand(g, rlx_op_reshape(g, rows, RLX_DIMS(n, 1, c->width)), RLX_DIMS(n, used, c->width));
   rlx_node each = rlx_op_reshape(g, wide, RLX_DIMS(n * used, c->width));
   rlx_node gate = by_expert(b, "blk.%.ffn_gate_exps", layer, each, which);

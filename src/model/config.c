@@ -270,7 +270,7 @@ static void read_activation(lm_reader *r, lm_config *c) {
 
 static void read_experts(lm_reader *r, lm_config *c) {
   c->experts = lm_key_size(r, "expert_count", "num_local_experts num_experts", 0);
-  c->experts_used = lm_key_size(r, "expert_used_count", "num_experts_per_tok", 0);
+  c->experts_used = lm_key_size(r, "expert_used_count", "num_experts_per_tok experts_per_token", 0);
   if (c->experts && (c->experts_used < 1 || c->experts_used > c->experts || c->experts > LM_MAX_EXPERTS))
     lm_reader_fail(r, RLX_INVALID, "%lld of %lld experts are used per token; expected 1 or more of at most %d",
                    (long long)c->experts_used, (long long)c->experts, LM_MAX_EXPERTS);
@@ -336,11 +336,11 @@ void lm_read_plain(lm_reader *r, lm_config *c) {
   read_sizes(r, c);
   if (parts & LM_ATTENTION) read_heads(r, c);
   if (f->positions != LM_NO_ROPE) lm_read_rope(r, c);
-  if (parts & (LM_FFN | LM_MIXTURE)) read_activation(r, c);
+  if (parts & (LM_FFN | LM_MIXTURE) || f->counts_experts) read_activation(r, c);
   read_eps(r, c);
-  if (parts & LM_MIXTURE) read_experts(r, c);
-  if (f->may_have & (LM_QKV_BIAS | LM_ATTN_BIAS)) c->has_attention_bias = lm_key_tristate(r, "attention_bias");
-  if (f->may_have & LM_FFN_BIAS) c->has_mlp_bias = lm_key_tristate(r, "mlp_bias");
+  if (parts & LM_MIXTURE || f->counts_experts) read_experts(r, c);
+  if (parts & (LM_QKV_BIAS | LM_ATTN_BIAS)) c->has_attention_bias = lm_key_tristate(r, "attention_bias");
+  if (parts & LM_FFN_BIAS) c->has_mlp_bias = lm_key_tristate(r, "mlp_bias");
 }
 
 static void read_layer_types(lm_reader *r, lm_config *c, const json_t *types) {

@@ -26,6 +26,13 @@ typedef struct lm_family lm_family;
 /* How an encoder reduces its last layer to one row. */
 typedef enum lm_pooling { LM_POOL_MEAN, LM_POOL_FIRST } lm_pooling;
 
+/* What the shares of experts are. */
+typedef enum lm_router {
+  LM_ROUTER_SELECTED, /* a softmax over the scores of the selected experts */
+  LM_ROUTER_ALL,      /* over those of all */
+  LM_ROUTER_SIGMOID,
+} lm_router;
+
 /* A boolean that a file may leave out. */
 typedef enum lm_tristate { LM_UNSET, LM_NO, LM_YES } lm_tristate;
 
@@ -60,8 +67,13 @@ typedef struct lm_config {
   double embedding_scale, residual_scale, logit_scale; /* 0: 1; residual: of what a part of a layer adds */
 
   int64_t experts, experts_used, expert_hidden, shared_hidden;
-  uint8_t *is_dense;      /* per layer: dense although others have experts; NULL: no layer is */
-  bool weigh_all_experts; /* router weights are a softmax over all experts, not over the selected ones */
+  uint8_t *is_dense; /* per layer: dense although others have experts; NULL: no layer is */
+  lm_router router;
+  bool shares_sum_to_1;        /* of the selected experts; always so for LM_ROUTER_SELECTED */
+  double router_scale;         /* of the shares; 0: 1 */
+  int64_t groups, groups_used; /* experts are in groups, of which the best are used; 0: they are not */
+  double gate_slope,
+    gate_limit; /* gpt-oss: x sigmoid(slope x) times up + 1, both within the limit; 0: the activation */
 
   int64_t inner, state, kernel, dt_rank; /* state-space models: channels, states per channel, taps, rank of dt */
 

@@ -185,7 +185,9 @@ static const char *difference(const lm_config *a, const lm_config *b) {
   if (!is_near(a->eps, b->eps) || !is_near(a->embedding_scale, b->embedding_scale) ||
       !is_near(a->residual_scale, b->residual_scale) || !is_near(a->logit_scale, b->logit_scale))
     return "norms or scales";
-  if (a->experts != b->experts || a->experts_used != b->experts_used || a->weigh_all_experts != b->weigh_all_experts ||
+  if (a->experts != b->experts || a->experts_used != b->experts_used || a->router != b->router ||
+      a->shares_sum_to_1 != b->shares_sum_to_1 || !is_near(a->router_scale, b->router_scale) ||
+      a->groups != b->groups || a->groups_used != b->groups_used || !is_near(a->gate_limit, b->gate_limit) ||
       a->expert_hidden != b->expert_hidden || a->shared_hidden != b->shared_hidden)
     return "experts";
   if (a->inner != b->inner || a->state != b->state || a->kernel != b->kernel || a->dt_rank != b->dt_rank)

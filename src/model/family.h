@@ -32,6 +32,7 @@ typedef enum lm_size {
   LM_KV_ROWS,  /* kv_heads * head */
   LM_QKV_ROWS, /* q, k and v rows together */
   LM_HEAD,
+  LM_HEADS,
   LM_ROPE_PAIRS, /* rotated / 2 */
   LM_EXPERTS,
   LM_EXPERT_HIDDEN,
@@ -56,6 +57,8 @@ typedef enum lm_recipe {
   LM_GROUPED_ROWS, /* rows of q, k and v: the file has for each head of keys its queries, key and value together */
   LM_FIRST_HALF,   /* of each expert's rows: the file has gate and up of an expert in one */
   LM_SECOND_HALF,
+  LM_EVEN_ROWS, /* of each expert's rows, which the file has as columns: gate and up alternate */
+  LM_ODD_ROWS,
   LM_ROPE_FACTORS, /* in no file: computed from the configuration */
   LM_LONG_FACTORS, /* likewise */
 } lm_recipe;
@@ -113,6 +116,7 @@ typedef enum lm_part {
   LM_SHARED = 1 << 23,      /* an expert that is used for every token, beside the mixture */
   LM_SHARED_GATE = 1 << 24, /* and a factor for it that depends on the token */
   LM_OUTPUT_BIAS = 1 << 25, /* of the head */
+  LM_ROUTER_BIAS = 1 << 27, /* added to the scores by which experts are selected, not to their shares */
   LM_LONG_ROPE = 1 << 26,   /* two lists of divisors of rope's frequencies, for short and for long contexts */
 
   LM_PLAIN = LM_OUTPUT_NORM | LM_ATTENTION | LM_QKV | LM_ATTN_NORM | LM_FFN_NORM | LM_FFN | LM_GATE,
@@ -135,6 +139,8 @@ struct lm_family {
   double eps;  /* of norms, if the file has none; 0: it must */
   rlx_act act; /* if the file has none; 0: silu */
   bool is_encoder, is_recurrent;
+  bool counts_experts;   /* reads how many, although the tensors of LM_MIXTURE are its own */
+  bool yarn_is_exact;    /* the bounds between which yarn interpolates are no whole numbers of pairs */
   bool is_parallel;      /* attention and feed-forward read the same x, and both are added to it */
   bool stretches_base;   /* a dynamic scaling with alpha is another base of rope */
   bool norms_after_rope; /* those of heads */

@@ -42,7 +42,7 @@ rlx_node lm_layer(lm_build *b, uint32_t i, rlx_node x) {
   rlx_node y = attend(b, i, lm_norm(b, "blk.%.attn_norm", i, x));
   x = lm_norm(b, "blk.%.attn_output_norm", i, rlx_op_add(b->g, x, y));
   lm_keep_active_rows(b, i, &x, 1);
-  if (!((f->has | f->may_have) & (LM_FFN | LM_MIXTURE))) return x;
+  if (!((f->has | f->may_have) & (LM_FFN | LM_MIXTURE)) && !f->counts_experts) return x;
   y = feed_forward(b, i, lm_norm(b, "blk.%.ffn_norm", i, x));
   return lm_norm(b, "blk.%.layer_output_norm", i, rlx_op_add(b->g, x, y));
 }

@@ -63,6 +63,7 @@ static int64_t size_of(const lm_config *c, lm_size size) {
     case LM_KV_ROWS: return c->kv_heads * c->head;
     case LM_QKV_ROWS: return (c->heads + 2 * c->kv_heads) * c->head;
     case LM_HEAD: return c->head;
+    case LM_HEADS: return c->heads;
     case LM_ROPE_PAIRS: return c->rotated / 2;
     case LM_EXPERTS: return c->experts;
     case LM_EXPERT_HIDDEN: return c->expert_hidden;
@@ -84,11 +85,17 @@ static rlx_dims shape_of(const lm_config *c, const lm_tensor *spec) {
   return d;
 }
 
+static bool is_transposed(const lm_tensor *spec) {
+  return spec->recipe == LM_TRANSPOSED || spec->recipe == LM_EVEN_ROWS || spec->recipe == LM_ODD_ROWS;
+}
+
 /* The shape of a tensor in the file: of one expert, or transposed. */
 static rlx_dims shape_in_file(const lm_config *c, const lm_tensor *spec, bool is_stacked) {
   rlx_dims d = shape_of(c, spec);
   if (is_stacked) d = (rlx_dims){.v = {d.v[1], d.v[2]}, .n = d.n - 1};
-  if (c->is_hf && spec->recipe == LM_TRANSPOSED) d = (rlx_dims){.v = {d.v[1], d.v[0]}, .n = 2};
+  if (c->is_hf && is_transposed(spec) && d.n == 3) d = (rlx_dims){.v = {d.v[0], d.v[2], d.v[1]}, .n = 3};
+  else if (c->is_hf && spec->recipe == LM_TRANSPOSED) d = (rlx_dims){.v = {d.v[1], d.v[0]}, .n = 2};
+  if (c->is_hf && (spec->recipe == LM_EVEN_ROWS || spec->recipe == LM_ODD_ROWS)) d.v[d.n - 1] *= 2;
   if (c->is_hf && (spec->recipe == LM_FIRST_HALF || spec->recipe == LM_SECOND_HALF)) d.v[1] *= 2;
   return d;
 }
@@ -167,7 +174,7 @@ static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i,
     return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; weights are f32, f16, bf16 or blocks", t->name,
                     rlx_dtype_describe(t->dtype)->name);
   bool is_block = rlx_dtype_is_block(t->dtype);
-  if (is_block && (wants_f32(c, s->spec, &s->weight.shape) || (c->is_hf && s->spec->recipe == LM_TRANSPOSED)))
+  if (is_block && (wants_f32(c, s->spec, &s->weight.shape) || (c->is_hf && is_transposed(s->spec))))
     return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; this one must be f32, f16 or bf16", t->name,
                     rlx_dtype_describe(t->dtype)->name);
   if (t->dtype != s->from[0]->dtype)

@@ -14,7 +14,7 @@ static void read_olmo2(lm_reader *r, lm_config *c) {
 
 static void read_olmoe(lm_reader *r, lm_config *c) {
   c->expert_hidden = c->hidden;
-  c->weigh_all_experts = !lm_key_bool(r, NULL, "norm_topk_prob", false);
+  c->router = lm_key_bool(r, NULL, "norm_topk_prob", false) ? LM_ROUTER_SELECTED : LM_ROUTER_ALL;
 }
 
 const lm_family lm_olmo2 = {

@@ -24,14 +24,14 @@ static void read_window(lm_reader *r, lm_config *c) {
 static void read_moe(lm_reader *r, lm_config *c) {
   read_window(r, c);
   c->expert_hidden = lm_key_size(r, "expert_feed_forward_length", "moe_intermediate_size", LM_NEEDED);
-  c->weigh_all_experts = lm_reader_is_hf(r) && !lm_key_bool(r, NULL, "norm_topk_prob", false);
+  if (lm_reader_is_hf(r) && !lm_key_bool(r, NULL, "norm_topk_prob", false)) c->router = LM_ROUTER_ALL;
   if (!c->experts) lm_reader_fail(r, RLX_INVALID, "a model with experts has none");
   lm_read_dense_layers(r, c);
 }
 
 static void read_qwen2moe(lm_reader *r, lm_config *c) {
   read_moe(r, c);
-  c->weigh_all_experts = !lm_key_bool(r, NULL, "norm_topk_prob", false);
+  c->router = lm_key_bool(r, NULL, "norm_topk_prob", false) ? LM_ROUTER_SELECTED : LM_ROUTER_ALL;
   c->shared_hidden = lm_key_size(r, "expert_shared_feed_forward_length", "shared_expert_intermediate_size", LM_NEEDED);
 }
 

@@ -46,7 +46,13 @@ static size_t grouped_row(const lm_config *c, size_t i) {
 }
 
 static size_t row_in_file(const lm_config *c, lm_recipe recipe, size_t i) {
-  return recipe == LM_PAIR_ROWS ? lm_paired_row((size_t)c->head, i) : recipe == LM_GROUPED_ROWS ? grouped_row(c, i) : i;
+  switch (recipe) {
+    case LM_PAIR_ROWS: return lm_paired_row((size_t)c->head, i);
+    case LM_GROUPED_ROWS: return grouped_row(c, i);
+    case LM_EVEN_ROWS: return 2 * i;
+    case LM_ODD_ROWS: return 2 * i + 1;
+    default: return i;
+  }
 }
 
 /* Elements that change, and vectors, whose elements are rows. */
@@ -62,16 +68,22 @@ static rlx_status read_floats(const lm_model *m, const lm_source *s, lm_recipe r
   return RLX_OK;
 }
 
-/* Transposes [in, out] to [out, in]. */
-static rlx_status read_transposed(const lm_model *m, const lm_source *s, unsigned char *out) {
+/* Transposes [in, out] to [out, in], of each expert if there are several; or takes every second of `out` only. */
+static rlx_status read_transposed(const lm_model *m, const lm_source *s, lm_recipe recipe, unsigned char *out) {
   const rlx_file_tensor *t = s->from[0];
-  size_t size = rlx_dtype_describe(t->dtype)->block_bytes;
-  size_t rows = (size_t)s->weight.shape.v[0], columns = (size_t)s->weight.shape.v[1];
+  const rlx_dims *shape = &s->weight.shape;
+  const bool has_experts = recipe != LM_TRANSPOSED || shape->n == 3;
+  const size_t size = rlx_dtype_describe(t->dtype)->block_bytes, experts = has_experts ? (size_t)shape->v[0] : 1;
+  const size_t rows = (size_t)shape->v[has_experts];
+  const size_t columns = shape->n == 1 + has_experts ? 1 : (size_t)shape->v[1 + has_experts];
+  const size_t step = recipe == LM_TRANSPOSED ? 1 : 2, first = recipe == LM_ODD_ROWS;
   void *raw;
   RLX_TRY(load(m, t, &raw));
   const unsigned char *from = raw;
-  for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < columns; j++) memcpy(out + (i * columns + j) * size, from + (j * rows + i) * size, size);
+  for (size_t e = 0; e < experts; e++, from += step * rows * columns * size)
+    for (size_t i = 0; i < rows; i++)
+      for (size_t j = 0; j < columns; j++, out += size)
+        memcpy(out, from + (j * step * rows + i * step + first) * size, size);
   rlx_mem_free(raw);
   return RLX_OK;
 }
@@ -129,7 +141,8 @@ static rlx_status read_one(const lm_model *m, const lm_source *s, void *data) {
   }
   if (recipe == LM_PLUS_ONE || recipe == LM_NEG_EXP || s->weight.dtype != s->from[0]->dtype)
     return read_floats(m, s, recipe, data);
-  if (recipe == LM_TRANSPOSED) return read_transposed(m, s, data);
+  if (recipe == LM_TRANSPOSED || recipe == LM_EVEN_ROWS || recipe == LM_ODD_ROWS)
+    return read_transposed(m, s, recipe, data);
   if (recipe == LM_PAIR_ROWS) return read_paired(m, s, data);
   if (recipe == LM_GROUPED_ROWS) return read_grouped(m, s, data);
   if (recipe == LM_FIRST_HALF || recipe == LM_SECOND_HALF) return read_half(m, s, recipe == LM_SECOND_HALF, data);

@@ -79,7 +79,11 @@ static void scale_yarn(lm_reader *r, lm_config *c, const yarn *y) {
     lm_reader_fail(r, RLX_INVALID, "yarn from a context of %g with %g and %g rotations; expected numbers above 0",
                    y->first, y->fast, y->slow);
   if (r->status || !make_factors(r, c)) return;
-  double low = floor(pair_of(c, y, y->fast)), high = ceil(pair_of(c, y, y->slow));
+  double low = pair_of(c, y, y->fast), high = pair_of(c, y, y->slow);
+  if (!c->family->yarn_is_exact) {
+    low = floor(low);
+    high = ceil(high);
+  }
   low = low < 0 ? 0 : low;
   high = high > (double)c->rotated - 1 ? (double)c->rotated - 1 : high;
   if (high <= low) high = low + 0.001;

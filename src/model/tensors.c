@@ -10,7 +10,13 @@
 #include "base/array.h"
 #include "model/family.h"
 
-typedef enum row_kind { PRODUCT, ROTATED /* of q or k */, TABLE, NORM } row_kind;
+typedef enum row_kind {
+  PRODUCT,
+  ROTATED /* of q or k */,
+  TABLE,
+  NORM,
+  BIAS
+} row_kind; /* BIAS: a vector by itself; in Hugging Face its name is whole */
 
 typedef struct row {
   const char *name, *hf; /* in a layer both begin with "%." */
@@ -54,6 +60,7 @@ static const row rows[] = {
    LM_EXPERT},
   {"%.ffn_down_exps", "%.mlp.experts.#.down_proj", {LM_EXPERTS, LM_WIDTH, LM_EXPERT_HIDDEN}, LM_MIXTURE, 0, PRODUCT,
    LM_EXPERT},
+  {"%.exp_probs_b", "%.mlp.gate.e_score_correction_bias", {LM_EXPERTS}, LM_ROUTER_BIAS, 0, BIAS, LM_EXPERT},
   {"%.ffn_gate_shexp", "%.mlp.shared_expert.gate_proj", {LM_SHARED_HIDDEN, LM_WIDTH}, LM_SHARED, 0, PRODUCT, LM_EXPERT},
   {"%.ffn_up_shexp", "%.mlp.shared_expert.up_proj", {LM_SHARED_HIDDEN, LM_WIDTH}, LM_SHARED, 0, PRODUCT, LM_EXPERT},
   {"%.ffn_down_shexp", "%.mlp.shared_expert.down_proj", {LM_WIDTH, LM_SHARED_HIDDEN}, LM_SHARED, 0, PRODUCT, LM_EXPERT},
@@ -115,7 +122,8 @@ static lm_recipe recipe_of(const lm_family *f, const row *w, bool is_bias) {
 static bool add(lister *l, const row *w, bool is_bias) {
   const lm_family *f = l->family;
   const bool in_layer = w->name[0] == '%';
-  const char *ending = is_bias ? ".bias" : ".weight", *layers = f->hf_layers ? f->hf_layers : "layers.";
+  const char *ending = is_bias || w->kind == BIAS ? ".bias" : ".weight",
+             *layers = f->hf_layers ? f->hf_layers : "layers.";
   char before[64] = "";
   size_t n_hf, n_gguf;
   const char *hf = name_in(f->hf_names, w, inner_name(w->hf), &n_hf);
@@ -124,7 +132,7 @@ static bool add(lister *l, const row *w, bool is_bias) {
   lm_tensor t = {.when = w->when, .recipe = recipe_of(f, w, is_bias)};
   t.is_optional = ((w->part | (is_bias ? w->bias : 0)) & ~f->has) != 0;
   t.name = join(l, in_layer ? "blk." : "", w->name, strlen(w->name), ending);
-  t.hf = join(l, before, hf, n_hf, ending);
+  t.hf = join(l, before, hf, n_hf, w->kind == BIAS ? "" : ending);
   for (int i = 0; i < 3; i++) t.shape[i] = w->shape[i];
   if (is_bias) t.shape[1] = t.shape[2] = LM_NO_SIZE;
   if (gguf) t.gguf = join(l, in_layer ? "blk.%." : "", gguf, n_gguf, ending);

@@ -114,6 +114,8 @@ SMALL_CASES = {
     "exaone4": ("Exaone4", small(num_hidden_layers=4, intermediate_size=12, sliding_window=9, sliding_window_pattern=4)),
     "ernie4_5": ("Ernie4_5", small(head_dim=8)),
     "seed_oss": ("SeedOss", small(head_dim=8)),
+    "gpt_oss": ("GptOss", small(head_dim=4, intermediate_size=8, num_local_experts=4, num_experts_per_tok=2, sliding_window=9,
+                               rope_parameters={**YARN, "truncate": False})),
     "hunyuan": ("HunYuanDenseV1", small(head_dim=8)),
 }
 CASES.update({k: (getattr(tf, n + "Config"), getattr(tf, n + "ForCausalLM"), v) for k, (n, v) in SMALL_CASES.items()})
