@@ -264,6 +264,15 @@ static rlx_node norm_heads(lm_build *b, const char *name, uint32_t layer, rlx_no
   return split_heads(b, x, heads);
 }
 
+/* By how much q grows with its position: 1 + temperature log(1 + floor(position / span)). */
+static rlx_node growth(lm_build *b) {
+  rlx_graph *g = b->g;
+  rlx_node at = rlx_op_cast(g, rlx_op_reshape(g, b->positions, RLX_DIMS(b->sequences, b->tokens, 1, 1)), RLX_F32);
+  at = rlx_op_floor(g, rlx_op_div(g, at, rlx_op_scalar(g, RLX_F32, b->c->temperature_span)));
+  rlx_node one = rlx_op_scalar(g, RLX_F32, 1);
+  return rlx_op_add(g, lm_scale(b, rlx_op_log(g, rlx_op_add(g, at, one)), b->c->temperature), one);
+}
+
 /* What scales the rotated elements of q, where rope scales the scores but rotates only a part of a head. */
 static rlx_node gains(lm_build *b) {
   const lm_config *c = b->c;
@@ -279,7 +288,8 @@ static qkv project_and_rotate(lm_build *b, uint32_t layer, rlx_node x, bool is_l
   bool is_joined = lm_weight_node(b, "blk.%.attn_qkv.weight", layer) != RLX_NONE;
   bool has_norms = lm_weight_node(b, "blk.%.attn_q_norm.weight", layer) != RLX_NONE;
   bool rotates = c->rotated && !(c->skips_rope && c->skips_rope[layer]), late = c->family->norms_after_rope;
-  if (is_joined && !has_norms && rotates && c->rope_gain <= 0 && b->sequences * b->tokens == 1) {
+  const bool scales_q = c->rope_gain > 0 || c->temperature > 0;
+  if (is_joined && !has_norms && rotates && !scales_q && b->sequences * b->tokens == 1) {
     rlx_node all = split_heads(b, lm_linear(b, "blk.%.attn_qkv", layer, x), c->heads + 2 * c->kv_heads);
     rlx_node rotated = lock(b, heads_of(b, all, 0, c->heads + c->kv_heads), is_local);
     return (qkv){heads_of(b, rotated, 0, c->heads), heads_of(b, rotated, c->heads, c->kv_heads),
@@ -296,6 +306,7 @@ static qkv project_and_rotate(lm_build *b, uint32_t layer, rlx_node x, bool is_l
       h.k = lock(b, h.k, is_local);
     }
   }
+  if (c->temperature > 0) h.q = rlx_op_mul(b->g, h.q, growth(b));
   if (rotates && c->rope_gain > 0) h.q = rlx_op_mul(b->g, h.q, gains(b));
   return h;
 }

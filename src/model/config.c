@@ -269,8 +269,8 @@ static void read_activation(lm_reader *r, lm_config *c) {
 }
 
 static void read_experts(lm_reader *r, lm_config *c) {
-  c->experts = lm_key_size(r, "expert_count", "num_local_experts num_experts", 0);
-  c->experts_used = lm_key_size(r, "expert_used_count", "num_experts_per_tok experts_per_token", 0);
+  c->experts = lm_key_size(r, "expert_count", "num_local_experts num_experts n_routed_experts moe_num_experts", 0);
+  c->experts_used = lm_key_size(r, "expert_used_count", "num_experts_per_tok experts_per_token moe_k", 0);
   if (c->experts && (c->experts_used < 1 || c->experts_used > c->experts || c->experts > LM_MAX_EXPERTS))
     lm_reader_fail(r, RLX_INVALID, "%lld of %lld experts are used per token; expected 1 or more of at most %d",
                    (long long)c->experts_used, (long long)c->experts, LM_MAX_EXPERTS);
@@ -317,6 +317,54 @@ void lm_read_dense_layers(lm_reader *r, lm_config *c) {
   else find_dense_layers(r, c);
   if (memchr(c->is_dense, 1, (size_t)c->layers) && !c->hidden)
     lm_reader_fail(r, RLX_INVALID, "some layers have no experts, but the size of their feed-forward part is missing");
+}
+
+void lm_set_leading_dense(lm_reader *r, lm_config *c, int64_t n) {
+  c->is_dense = lm_new_layer_flags(r, c);
+  for (int64_t i = 0; c->is_dense && i < c->layers && i < n; i++) c->is_dense[i] = 1;
+  if (n > 0 && !c->hidden)
+    lm_reader_fail(r, RLX_INVALID, "some layers have no experts, but the size of their feed-forward part is missing");
+}
+
+static void read_groups(lm_reader *r, lm_config *c) {
+  c->groups = lm_key_size(r, "expert_group_count", "n_group", 0);
+  c->groups_used = lm_key_size(r, "expert_group_used_count", "topk_group", 0);
+  if (c->groups < 2 || r->status) return;
+  if (c->experts % c->groups || c->groups_used < 1 || c->groups_used > c->groups ||
+      c->experts_used > c->experts / c->groups * c->groups_used)
+    lm_reader_fail(r, RLX_INVALID, "%lld of %lld experts are used, of %lld of %lld groups", (long long)c->experts_used,
+                   (long long)c->experts, (long long)c->groups_used, (long long)c->groups);
+}
+
+void lm_read_router(lm_reader *r, lm_config *c, lm_router router) {
+  const char *kind = lm_key_text(r, NULL, "scoring_func", router == LM_ROUTER_ALL ? "softmax" : "sigmoid");
+  int64_t number = lm_key_size(r, "expert_gating_func", NULL, strcmp(kind, "softmax") == 0 ? 1 : 2);
+  if (number > 2 || (strcmp(kind, "softmax") != 0 && strcmp(kind, "sigmoid") != 0))
+    lm_reader_fail(r, RLX_UNSUPPORTED, "shares of experts are of kind '%s' (%lld); expected softmax or sigmoid", kind,
+                   (long long)number);
+  c->router = number == 1 ? LM_ROUTER_ALL : LM_ROUTER_SIGMOID;
+  c->shares_sum_to_1 = lm_key_bool(r, "expert_weights_norm", "norm_topk_prob", true);
+  c->router_scale = lm_key_number(r, "expert_weights_scale", "routed_scaling_factor", 1);
+  c->expert_hidden = lm_key_size(r, "expert_feed_forward_length", "moe_intermediate_size",
+                                 c->expert_hidden ? c->expert_hidden : LM_NEEDED);
+  int64_t shared = lm_key_size(r, "expert_shared_count", "n_shared_experts moe_num_shared_experts", 0);
+  if (!c->experts || shared > LM_MAX_EXPERTS || c->expert_hidden > LM_MAX_SIZE / LM_MAX_EXPERTS)
+    lm_reader_fail(r, RLX_INVALID, "%lld experts, and %lld for every token, of %lld hidden elements",
+                   (long long)c->experts, (long long)shared, (long long)c->expert_hidden);
+  c->shared_hidden = lm_key_size(r, "expert_shared_feed_forward_length", NULL, shared * c->expert_hidden);
+  read_groups(r, c);
+}
+
+/* In a GGUF the number of layers includes them. */
+void lm_read_next_layers(lm_reader *r, lm_config *c) {
+  if (r->json) {
+    c->next_layers = lm_key_size(r, NULL, "num_nextn_predict_layers", 0);
+    return;
+  }
+  c->next_layers = lm_key_size(r, "nextn_predict_layers", NULL, 0);
+  if (c->next_layers >= c->layers)
+    lm_reader_fail(r, RLX_INVALID, "all %lld layers predict further tokens", (long long)c->layers);
+  else c->layers -= c->next_layers;
 }
 
 bool lm_has_experts(const lm_config *c, uint32_t layer) { return c->experts && !(c->is_dense && c->is_dense[layer]); }

@@ -61,7 +61,8 @@ typedef struct lm_config {
   double rope_gain;         /* scale of the scores of the rotated part, if that is not the whole head; 0: 1 */
   bool factors_are_weights; /* a GGUF stores the factors as the tensor rope_freqs.weight, not as metadata */
 
-  bool is_parallel; /* attention and feed-forward part read the same x */
+  bool is_parallel;                     /* attention and feed-forward part read the same x */
+  double temperature, temperature_span; /* q grows by temperature log(1 + position / span), rounded down; 0: not */
   rlx_act act;
   double eps;
   double embedding_scale, residual_scale, logit_scale; /* 0: 1; residual: of what a part of a layer adds */
@@ -69,6 +70,7 @@ typedef struct lm_config {
   int64_t experts, experts_used, expert_hidden, shared_hidden;
   uint8_t *is_dense; /* per layer: dense although others have experts; NULL: no layer is */
   lm_router router;
+  int64_t next_layers;         /* in the file after the others: they predict further tokens, which is not supported */
   bool shares_sum_to_1;        /* of the selected experts; always so for LM_ROUTER_SELECTED */
   double router_scale;         /* of the shares; 0: 1 */
   int64_t groups, groups_used; /* experts are in groups, of which the best are used; 0: they are not */
@@ -116,6 +118,13 @@ void lm_read_plain(lm_reader *r, lm_config *c);
 void lm_read_rope(lm_reader *r, lm_config *c); /* rotary positions, after the heads (rope.c) */
 /* The dense layers of a model with experts: config.json lists them; in a GGUF the tensors differ. */
 void lm_read_dense_layers(lm_reader *r, lm_config *c);
+/* How experts are routed, for families that leave more than the number to the file: what a share is, their sum and
+ * scale, groups, shared experts, leading layers without experts. */
+void lm_read_router(lm_reader *r, lm_config *c, lm_router router);
+/* The first n layers have no experts. */
+void lm_set_leading_dense(lm_reader *r, lm_config *c, int64_t n);
+/* Layers after the last that predict further tokens. */
+void lm_read_next_layers(lm_reader *r, lm_config *c);
 /* Allocates a value per layer, 0; NULL after a failure. */
 uint8_t *lm_new_layer_flags(lm_reader *r, const lm_config *c);
 /* The layers with a sliding window: from layer_types if present, otherwise all but every `every`-th. */

@@ -174,6 +174,9 @@ static const char *difference(const lm_config *a, const lm_config *b) {
     if (a->is_local[i] != b->is_local[i]) return "which layers have a window";
   if (a->rotated != b->rotated || !is_near(a->theta, b->theta)) return "rotary positions";
   if (a->is_local && !is_near(a->local_theta, b->local_theta)) return "rotary positions of layers with a window";
+  if (!is_near(a->temperature, b->temperature) ||
+      (a->temperature > 0 && !is_near(a->temperature_span, b->temperature_span)))
+    return "the growth of queries";
   if (a->first_context != b->first_context || !is_near(a->rope_gain, b->rope_gain)) return "positions in long contexts";
   bool has = a->rope_factors && !a->factors_are_weights;
   if (has != (b->rope_factors != NULL)) return "the scaling of rotary positions";

@@ -1,7 +1,6 @@
 /* Families that are llama but for one thing each.
  *
  *   smollm3         every fourth layer has no positions
- *   ernie4_5        its rows of q and k are in GGUF's order already
  *   seed_oss        biases of q, k and v; GGUF calls the norm before the feed-forward part post_attention_norm
  *   hunyuan-dense   norms of heads, after rope; long contexts have another base of rope */
 #include "model/family.h"
@@ -23,10 +22,6 @@ static void read_smollm3(lm_reader *r, lm_config *c) {
   lm_reader_mark_known(r, NULL, "sliding_window layer_types");
 }
 
-static void read_ernie(lm_reader *r, lm_config *c) {
-  c->has_attention_bias = c->has_mlp_bias = lm_key_tristate(r, "use_bias");
-}
-
 const lm_family lm_smollm3 = {
   .name = "smollm3",
   .architectures = "SmolLM3ForCausalLM SmolLM3Model smollm3",
@@ -36,15 +31,6 @@ const lm_family lm_smollm3 = {
   .is_tied = true,
   .pairs_rows = true,
   .read = read_smollm3,
-};
-const lm_family lm_ernie4_5 = {
-  .name = "ernie4_5",
-  .architectures = "Ernie4_5ForCausalLM Ernie4_5Model ernie4_5",
-  .has = LM_PLAIN,
-  .may_have = LM_OUTPUT | LM_QKV_BIAS | LM_ATTN_BIAS | LM_FFN_BIAS,
-  .positions = LM_ROTATE_PAIRS,
-  .is_tied = true,
-  .read = read_ernie,
 };
 const lm_family lm_seed_oss = {
   .name = "seed_oss",

@@ -258,7 +258,7 @@ static bool is_wanted(const lm_config *c, const lm_tensor *spec, uint32_t layer)
 /* Refuses layers beyond the number in the configuration. */
 static rlx_status check_no_more_layers(resolver *r, const lm_tensor *spec) {
   const lm_config *c = &r->m->config;
-  uint32_t next = (uint32_t)c->layers;
+  uint32_t next = (uint32_t)(c->layers + c->next_layers);
   char name[96];
   const rlx_file_tensor *more = NULL;
   if (c->is_hf && spec->hf && !strchr(spec->hf, '#')) more = find_hf(r, spec->hf, next, 0);
@@ -364,13 +364,21 @@ static rlx_status check_agreement(const lm_model *m) {
   return RLX_OK;
 }
 
+/* Whether a tensor belongs to a layer that predicts further tokens. */
+static bool is_of_next_layer(const lm_config *c, const char *name) {
+  const char *at = strstr(name, c->is_hf ? "layers." : "blk.");
+  if (!at) return false;
+  long layer = strtol(strchr(at, '.') + 1, NULL, 10);
+  return layer >= c->layers && layer < c->layers + c->next_layers;
+}
+
 /* Refuses tensors that no weight uses. */
 static rlx_status refuse_leftovers(resolver *r) {
   lm_config *c = &r->m->config;
   leftover one = {.kind = c->is_hf ? LEFT_HF_TENSOR : LEFT_TENSOR};
   for (uint32_t i = 0; i < rlx_file_tensor_count(r->m->file); i++) {
     one.name = rlx_file_tensor_at(r->m->file, i)->name;
-    if (!r->is_taken[i]) leftover_add(&c->left, &one);
+    if (!r->is_taken[i] && !is_of_next_layer(c, one.name)) leftover_add(&c->left, &one);
   }
   RLX_TRY_AT(leftover_refuse(&c->left), "family %s", c->family->name);
   return RLX_OK;

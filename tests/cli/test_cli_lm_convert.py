@@ -30,7 +30,8 @@ def logits(model):
 
 # Goldens that are not named after their architecture.
 ARCHITECTURES = {"mistral": "llama", "mixtral": "llama", "qwen3moe_mixed": "qwen3moe", "cohere": "command-r", "hunyuan": "hunyuan-dense",
-                 "olmo3": "olmo2", "phi3_long": "phi3", "phi3_short": "phi3", "stablelm_parallel": "stablelm"}
+                 "olmo3": "olmo2", "phi3_long": "phi3", "phi3_short": "phi3", "stablelm_parallel": "stablelm",
+                 "gpt_oss": "gpt-oss", "ernie4_5_moe": "ernie4_5-moe", "minimax_m2": "minimax-m2", "ministral3": "mistral3"}
 
 
 @test

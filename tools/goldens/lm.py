@@ -102,7 +102,8 @@ SMALL_CASES = {
     "smollm3": ("SmolLM3", small(num_hidden_layers=4, intermediate_size=12)),
     "starcoder2": ("Starcoder2", small(sliding_window=10)),
     "stablelm": ("StableLm", small(partial_rotary_factor=0.5, use_qkv_bias=True)),
-    "stablelm_parallel": ("StableLm", small(num_attention_heads=3, num_key_value_heads=1, partial_rotary_factor=0.5, use_parallel_residual=True)),
+    "stablelm_parallel": ("StableLm", small(num_attention_heads=3, num_key_value_heads=1, partial_rotary_factor=0.5,
+                                            use_parallel_residual=True)),
     "gptneox": ("GPTNeoX", small(num_key_value_heads=None, num_attention_heads=3, rotary_pct=0.5)),
     "phi2": ("Phi", small(num_attention_heads=3, num_key_value_heads=3, partial_rotary_factor=0.5)),
     "phi3": ("Phi3", small(num_attention_heads=3, num_key_value_heads=1, sliding_window=10)),
@@ -114,6 +115,17 @@ SMALL_CASES = {
     "exaone4": ("Exaone4", small(num_hidden_layers=4, intermediate_size=12, sliding_window=9, sliding_window_pattern=4)),
     "ernie4_5": ("Ernie4_5", small(head_dim=8)),
     "seed_oss": ("SeedOss", small(head_dim=8)),
+    "ernie4_5_moe": ("Ernie4_5_Moe", small(intermediate_size=12, moe_intermediate_size=8, moe_num_experts=4, moe_k=2,
+                                           moe_num_shared_experts=1, moe_layer_start_index=1, moe_layer_end_index=-1)),
+    "glm4moe": ("Glm4Moe", small(head_dim=8, intermediate_size=12, moe_intermediate_size=8, n_routed_experts=4, num_experts_per_tok=2,
+                                 n_shared_experts=1, first_k_dense_replace=1, routed_scaling_factor=1.5, use_qk_norm=True,
+                                 partial_rotary_factor=0.5)),
+    "dots1": ("Dots1", small(num_attention_heads=3, num_key_value_heads=3, head_dim=8, intermediate_size=12, moe_intermediate_size=4,
+                             n_routed_experts=8, num_experts_per_tok=2, n_shared_experts=2, first_k_dense_replace=1,
+                             routed_scaling_factor=2.5, norm_topk_prob=True, n_group=4, topk_group=2)),
+    "minimax_m2": ("MiniMaxM2", small(head_dim=8, rotary_dim=4, intermediate_size=8, num_local_experts=4, num_experts_per_tok=2)),
+    "ministral3": ("Ministral3", small(head_dim=8, rope_parameters={**YARN, "type": "yarn", "original_max_position_embeddings": 16,
+                                                                   "llama_4_scaling_beta": 0.3})),
     "gpt_oss": ("GptOss", small(head_dim=4, intermediate_size=8, num_local_experts=4, num_experts_per_tok=2, sliding_window=9,
                                rope_parameters={**YARN, "truncate": False})),
     "hunyuan": ("HunYuanDenseV1", small(head_dim=8)),
@@ -137,6 +149,9 @@ def fill(model, seed, is_half):
             p.data = noise * (1.6 / np.sqrt(p.shape[-1])) if "embed" not in name and "wte" not in name else noise * table
         if is_half:
             p.data = p.data.half().float()
+    for name, p in model.named_buffers():
+        if name.endswith("e_score_correction_bias"):
+            p.data = (0.1 * torch.randn(p.shape, generator=random)).half().float()
     return model
 
 
