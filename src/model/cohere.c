@@ -11,7 +11,7 @@ static void read_cohere(lm_reader *r, lm_config *c) {
 static void read_cohere2(lm_reader *r, lm_config *c) {
   read_cohere(r, c);
   c->window = lm_key_size(r, "attention.sliding_window", "sliding_window", 4096);
-  lm_read_windows(r, c, 4);
+  lm_read_windows(r, c, lm_key_size(r, NULL, "sliding_window_pattern _sliding_window_pattern", 4));
   c->skips_rope = lm_new_layer_flags(r, c);
   for (int64_t i = 0; c->skips_rope && i < c->layers; i++) c->skips_rope[i] = !c->is_local[i];
 }

@@ -336,10 +336,12 @@ static void read_groups(lm_reader *r, lm_config *c) {
                    (long long)c->experts, (long long)c->groups_used, (long long)c->groups);
 }
 
+/* The scores of DeepSeek's "noaux_tc" are sigmoids. */
 void lm_read_router(lm_reader *r, lm_config *c, lm_router router) {
   const char *kind = lm_key_text(r, NULL, "scoring_func", router == LM_ROUTER_ALL ? "softmax" : "sigmoid");
-  int64_t number = lm_key_size(r, "expert_gating_func", NULL, strcmp(kind, "softmax") == 0 ? 1 : 2);
-  if (number > 2 || (strcmp(kind, "softmax") != 0 && strcmp(kind, "sigmoid") != 0))
+  const bool is_softmax = strcmp(kind, "softmax") == 0;
+  int64_t number = lm_key_size(r, "expert_gating_func", NULL, is_softmax ? 1 : 2);
+  if (number > 2 || (!is_softmax && strcmp(kind, "sigmoid") != 0 && strcmp(kind, "noaux_tc") != 0))
     lm_reader_fail(r, RLX_UNSUPPORTED, "shares of experts are of kind '%s' (%lld); expected softmax or sigmoid", kind,
                    (long long)number);
   c->router = number == 1 ? LM_ROUTER_ALL : LM_ROUTER_SIGMOID;

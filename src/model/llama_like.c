@@ -19,7 +19,7 @@ static void read_smollm3(lm_reader *r, lm_config *c) {
   if (lm_key_bool(r, NULL, "use_sliding_window", false))
     lm_reader_fail(r, RLX_UNSUPPORTED,
                    "config.json's use_sliding_window is true; windows of smollm3 are not supported");
-  lm_reader_mark_known(r, NULL, "sliding_window layer_types");
+  lm_reader_mark_known(r, NULL, "sliding_window max_window_layers layer_types");
 }
 
 const lm_family lm_smollm3 = {

@@ -34,6 +34,11 @@ static void read_dots1(lm_reader *r, lm_config *c) {
 }
 
 static void read_minimax(lm_reader *r, lm_config *c) {
+  const char *key = "";
+  const json_t *kinds = r->json ? lm_reader_json(r, "attn_type_list", &key) : NULL;
+  for (size_t i = 0; i < json_array_size(kinds); i++)
+    if (json_integer_value(json_array_get(kinds, i)) != 1)
+      lm_reader_fail(r, RLX_UNSUPPORTED, "config.json's attn_type_list: expected 1, softmax attention, for all layers");
   c->expert_hidden = c->hidden;
   lm_read_router(r, c, LM_ROUTER_SIGMOID);
 }
