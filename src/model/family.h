@@ -78,9 +78,10 @@ typedef struct lm_tensor {
   lm_when when;
   bool is_optional;
   lm_recipe recipe;
-  bool as_f32;       /* converted to f32 whatever the file has; always so for vectors */
-  const char *gguf;  /* its name in GGUF files, if not `name` */
-  const char *apart; /* GGUF name of one expert's tensor, with '#', if files may store experts separately */
+  bool may_be_packed; /* files may have it as mxfp4 in two tensors, `hf` and "_blocks" or "_scales" */
+  bool as_f32;        /* converted to f32 whatever the file has; always so for vectors */
+  const char *gguf;   /* its name in GGUF files, if not `name` */
+  const char *apart;  /* GGUF name of one expert's tensor, with '#', if files may store experts separately */
 } lm_tensor;
 /* LM_TENSOR("blk.%.ssm_d", "layers.%.mixer.D", {LM_INNER}, .is_optional = true) */
 #define LM_TENSOR(gguf_name, hf_name, ...) \

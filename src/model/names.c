@@ -221,6 +221,42 @@ static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t laye
   return RLX_OK;
 }
 
+static rlx_status check_packed(const rlx_file_tensor *t, rlx_dims want) {
+  if (t->dtype != RLX_U8)
+    return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; packed weights are u8", t->name, t->type);
+  if (same_sizes(&t->shape, &want)) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "tensor '%s' is %s; by the configuration it is %s", t->name, shape_to_text(&t->shape).v,
+                  shape_to_text(&want).v);
+}
+
+/* The blocks of a packed weight and their scales, if the file has them: 32 elements are 16 bytes and one. */
+static rlx_status find_packed(resolver *r, const lm_tensor *spec, uint32_t layer, lm_source *s) {
+  static const char *const endings[2] = {"_blocks", "_scales"};
+  const rlx_file_tensor *found[2];
+  const int64_t *shape = s->weight.shape.v;
+  const int64_t rows = spec->recipe == LM_TRANSPOSED ? shape[1] : 2 * shape[1];
+  for (int i = 0; i < 2; i++) {
+    char pattern[160];
+    snprintf(pattern, sizeof pattern, "%s%s", spec->hf, endings[i]);
+    found[i] = find_hf(r, pattern, layer, 0);
+  }
+  if (!found[0] || !found[1]) return RLX_OK;
+  if (shape[2] % 32)
+    return RLX_FAIL(RLX_INVALID, "tensor '%s' has rows of %lld elements; expected a multiple of 32", found[0]->name,
+                    (long long)shape[2]);
+  RLX_TRY(check_packed(found[0], RLX_DIMS(shape[0], rows, shape[2] / 32, 16)));
+  RLX_TRY(check_packed(found[1], RLX_DIMS(shape[0], rows, shape[2] / 32)));
+  s->n_from = 2;
+  s->from = rlx_bump_alloc(&r->m->texts, 2, sizeof *s->from);
+  if (!s->from) return RLX_FAIL(RLX_NO_MEMORY, "sources of '%s'", s->weight.name);
+  for (int i = 0; i < 2; i++) {
+    s->from[i] = found[i];
+    r->is_taken[found[i] - rlx_file_tensor_at(r->m->file, 0)] = true;
+  }
+  s->is_packed = true;
+  return RLX_OK;
+}
+
 static void note_missing(resolver *r, const lm_tensor *spec, uint32_t layer, const char *name) {
   char hf[192] = "";
   if (r->m->config.is_hf && spec->hf) lm_write_name(hf, sizeof hf, spec->hf, layer, 0);
@@ -238,13 +274,14 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
   bool computed = c->is_hf && is_computed(spec);
   if (computed && !c->factors_are_weights) return RLX_OK;
   size_t n_unsupported = r->n_unsupported;
-  if (!computed) RLX_TRY(find_sources(r, spec, layer, &s));
+  if (c->is_hf && spec->may_be_packed) RLX_TRY(find_packed(r, spec, layer, &s));
+  if (!computed && !s.from) RLX_TRY(find_sources(r, spec, layer, &s));
   if (r->n_unsupported > n_unsupported) return RLX_OK; /* reported at the end, with all of them */
   if (!computed && !s.from) {
     if (!spec->is_optional) note_missing(r, spec, layer, name);
     return RLX_OK;
   }
-  s.weight.dtype = wants_f32(c, spec, &s.weight.shape) ? RLX_F32 : s.from[0]->dtype;
+  s.weight.dtype = s.is_packed ? RLX_MXFP4 : wants_f32(c, spec, &s.weight.shape) ? RLX_F32 : s.from[0]->dtype;
   RLX_TRY_AT(rlx_tensor_bytes(s.weight.dtype, s.weight.shape, &s.weight.bytes), "weight '%s'", name);
   if (!rlx_array_push(&r->m->weights, s)) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s'", name);
   return RLX_OK;

@@ -14,6 +14,7 @@ typedef struct lm_source {
   uint32_t layer;
   const rlx_file_tensor **from; /* one, or one per expert; NULL: computed */
   size_t n_from;
+  bool is_packed;                /* `from` are blocks and their scales: LM_TENSOR's may_be_packed */
   const struct lm_source *parts; /* joined weights (join.c): parts, concatenated by rows; else NULL */
   size_t n_parts;
 } lm_source;

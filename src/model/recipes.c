@@ -114,6 +114,33 @@ static rlx_status read_grouped(const lm_model *m, const lm_source *s, unsigned c
   return RLX_OK;
 }
 
+/* 32 elements of mxfp4: in the file neighbours share a byte, in a block elements half a block apart. */
+static void repack(const unsigned char *from, unsigned char scale, unsigned char *out) {
+  out[0] = scale;
+  for (int i = 0; i < 16; i++) {
+    const int low = from[i / 2] >> 4 * (i % 2), high = from[8 + i / 2] >> 4 * (i % 2);
+    out[1 + i] = (unsigned char)((low & 15) | (high & 15) << 4);
+  }
+}
+
+/* All rows, or every second: gate and up of gpt-oss alternate. */
+static rlx_status read_packed(const lm_model *m, const lm_source *s, lm_recipe recipe, unsigned char *out) {
+  const int64_t *shape = s->weight.shape.v;
+  const size_t n = (size_t)shape[0] * (size_t)shape[1], blocks = (size_t)shape[2] / 32;
+  const size_t step = recipe == LM_TRANSPOSED ? 1 : 2, first = recipe == LM_ODD_ROWS;
+  void *nibbles, *scales;
+  RLX_TRY(load(m, s->from[0], &nibbles));
+  rlx_status status = load(m, s->from[1], &scales);
+  for (size_t i = 0; i < n && !status; i++)
+    for (size_t k = 0; k < blocks; k++, out += 17) {
+      const size_t at = (i * step + first) * blocks + k;
+      repack((unsigned char *)nibbles + at * 16, ((unsigned char *)scales)[at], out);
+    }
+  rlx_mem_free(nibbles);
+  rlx_mem_free(scales);
+  return status;
+}
+
 /* Of each expert's rows the first half or the second. */
 static rlx_status read_half(const lm_model *m, const lm_source *s, bool is_second, unsigned char *out) {
   const size_t experts = (size_t)s->weight.shape.v[0], half = s->weight.bytes / experts;
@@ -139,6 +166,7 @@ static rlx_status read_one(const lm_model *m, const lm_source *s, void *data) {
     memcpy(data, recipe == LM_LONG_FACTORS ? c->long_factors : c->rope_factors, s->weight.bytes);
     return RLX_OK;
   }
+  if (s->is_packed) return read_packed(m, s, recipe, data);
   if (recipe == LM_PLUS_ONE || recipe == LM_NEG_EXP || s->weight.dtype != s->from[0]->dtype)
     return read_floats(m, s, recipe, data);
   if (recipe == LM_TRANSPOSED || recipe == LM_EVEN_ROWS || recipe == LM_ODD_ROWS)

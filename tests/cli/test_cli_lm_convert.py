@@ -31,7 +31,7 @@ def logits(model):
 # Goldens that are not named after their architecture.
 ARCHITECTURES = {"mistral": "llama", "mixtral": "llama", "qwen3moe_mixed": "qwen3moe", "cohere": "command-r", "hunyuan": "hunyuan-dense",
                  "olmo3": "olmo2", "phi3_long": "phi3", "phi3_short": "phi3", "stablelm_parallel": "stablelm",
-                 "gpt_oss": "gpt-oss", "ernie4_5_moe": "ernie4_5-moe", "minimax_m2": "minimax-m2", "ministral3": "mistral3"}
+                 "gpt_oss": "gpt-oss", "gpt_oss_packed": "gpt-oss", "ernie4_5_moe": "ernie4_5-moe", "minimax_m2": "minimax-m2", "ministral3": "mistral3"}
 
 
 @test
@@ -322,7 +322,7 @@ def llama_cpp_continues_as_transformers():
         other = llama_cpp.Llama("m.gguf", logits_all=True, verbose=False, n_threads=1, n_ctx=112, n_batch=112, swa_full=True)
         other.eval(tokens.tolist())
         found = numpy.array(other.scores[:other.n_tokens])
-        check(abs(found - want).max() < 1e-2 * abs(want).max(), f"{folder.name}: {abs(found - want).max()} of {abs(want).max()}")
+        check(abs(found - want).max() < 2e-2 * abs(want).max(), f"{folder.name}: {abs(found - want).max()} of {abs(want).max()}")
         for i, token in enumerate(greedy.tolist()):
             equal(int(other.scores[other.n_tokens - 1].argmax()), token, f"{folder.name}: token {i}")
             other.eval([token])

@@ -204,7 +204,7 @@ static rlx_status check_family(const char *name) {
   X(llama) X(mistral) X(mixtral) X(qwen2) X(qwen2moe) X(qwen3) X(qwen3moe) X(qwen3moe_mixed) X(gemma) X(gemma2) \
   X(gemma3) X(gpt2) X(phi2) X(phi3) X(phi3_long) X(phi3_short) X(granite) X(granitemoe) X(olmo2) X(olmo3) X(olmoe) \
   X(smollm3) X(starcoder2) X(stablelm) X(stablelm_parallel) X(gptneox) X(cohere) X(cohere2) X(glm4) X(exaone4) \
-  X(ernie4_5) X(seed_oss) X(hunyuan) X(gpt_oss) X(ernie4_5_moe) X(glm4moe) X(dots1) X(minimax_m2) X(ministral3) X(mamba)
+  X(ernie4_5) X(seed_oss) X(hunyuan) X(gpt_oss) X(gpt_oss_packed) X(ernie4_5_moe) X(glm4moe) X(dots1) X(minimax_m2) X(ministral3) X(mamba)
 /* clang-format on */
 
 #define ONE(name) \

@@ -23,6 +23,7 @@ import os
 import sys
 
 import numpy as np
+import safetensors.torch
 import torch
 import transformers as tf
 
@@ -128,6 +129,8 @@ SMALL_CASES = {
                                                                    "llama_4_scaling_beta": 0.3})),
     "gpt_oss": ("GptOss", small(head_dim=4, intermediate_size=8, num_local_experts=4, num_experts_per_tok=2, sliding_window=9,
                                rope_parameters={**YARN, "truncate": False})),
+    "gpt_oss_packed": ("GptOss", small(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, head_dim=8, intermediate_size=32,
+                                       num_local_experts=4, num_experts_per_tok=2, sliding_window=9)),
     "hunyuan": ("HunYuanDenseV1", small(head_dim=8)),
 }
 CASES.update({k: (getattr(tf, n + "Config"), getattr(tf, n + "ForCausalLM"), v) for k, (n, v) in SMALL_CASES.items()})
@@ -153,6 +156,37 @@ def fill(model, seed, is_half):
         if name.endswith("e_score_correction_bias"):
             p.data = (0.1 * torch.randn(p.shape, generator=random)).half().float()
     return model
+
+
+LEVELS = np.array([0, .5, 1, 1.5, 2, 3, 4, 6, 0, -.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+
+
+def pack(model, seed):
+    """Draws the experts of a gpt-oss as mxfp4: 4-bit numbers, neighbours in a byte, a power of 2 for each 32 of a row. The model gets
+    their values, transposed; returned are the tensors that a file has instead."""
+    draw, packed = np.random.default_rng(seed), {}
+    for name, p in model.named_parameters():
+        if not name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+            continue
+        experts, columns, rows = p.shape
+        blocks = draw.integers(0, 256, (experts, rows, columns // 32, 16)).astype(np.uint8)
+        scales = draw.integers(122, 125, (experts, rows, columns // 32)).astype(np.uint8)
+        values = np.stack([LEVELS[blocks & 15], LEVELS[blocks >> 4]], -1).reshape(experts, rows, columns // 32, 32)
+        values = values * np.exp2(scales.astype(np.float32) - 127)[..., None]
+        p.data = torch.from_numpy(values.reshape(experts, rows, columns).transpose(0, 2, 1).copy())
+        packed |= {name + "_blocks": torch.from_numpy(blocks), name + "_scales": torch.from_numpy(scales)}
+    return packed
+
+
+def save_packed(folder, packed):
+    """Replaces the experts in the files by what `pack` returned."""
+    path = os.path.join(folder, "model.safetensors")
+    names = {n.removesuffix("_blocks") for n in packed}
+    safetensors.torch.save_file({**{k: v for k, v in safetensors.torch.load_file(path).items() if k not in names}, **packed}, path)
+    path = os.path.join(folder, "config.json")
+    config = json.load(open(path))
+    config["quantization_config"] = {"modules_to_not_convert": ["model.layers.*.self_attn"], "quant_method": "mxfp4"}
+    json.dump(config, open(path, "w"), indent=1, sort_keys=True)
 
 
 def make(config_class, model_class, settings, seed, is_half=False):
@@ -199,11 +233,14 @@ def make_decoder(folder, case, seed):
     ids = text(11, TOKENS, case[2]["vocab_size"])
     while True:
         model = make(*case, seed, is_half)
+        packed = pack(model, seed) if folder.endswith("_packed") else {}
         greedy, gap = follow(model, ids)
         if gap >= GAP and len(set(greedy.tolist())) > 3:
             break
         seed += 1
     save(folder, model, is_half)
+    if packed:
+        save_packed(folder, packed)
     logits = logits_of(model, ids)
     np.save(os.path.join(folder, "tokens.npy"), ids)
     np.save(os.path.join(folder, "logits.npy"), logits)
