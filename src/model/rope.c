@@ -127,7 +127,7 @@ static void read_hf_longrope(lm_reader *r, lm_config *c, const json_t *set) {
   first = number_at(r, set, "original_max_position_embeddings", first);
   double factor = number_at(r, set, "factor", (double)c->context / first);
   double gain = factor <= 1 || first <= 1 ? 1 : sqrt(1 + log(factor) / log(first));
-  gain = number_at(r, set, "attention_factor", gain);
+  gain = (double)(float)number_at(r, set, "attention_factor", gain); /* as a GGUF of the same model has it */
   c->rope_factors = read_factors(r, c, set, "short_factor");
   c->long_factors = read_factors(r, c, set, "long_factor");
   c->factors_are_weights = true;
