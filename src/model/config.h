@@ -70,12 +70,11 @@ typedef struct lm_config {
   int64_t experts, experts_used, expert_hidden, shared_hidden;
   uint8_t *is_dense; /* per layer: dense although others have experts; NULL: no layer is */
   lm_router router;
-  int64_t next_layers;         /* in the file after the others: they predict further tokens, which is not supported */
-  bool shares_sum_to_1;        /* of the selected experts; always so for LM_ROUTER_SELECTED */
-  double router_scale;         /* of the shares; 0: 1 */
-  int64_t groups, groups_used; /* experts are in groups, of which the best are used; 0: they are not */
-  double gate_slope,
-    gate_limit; /* gpt-oss: x sigmoid(slope x) times up + 1, both within the limit; 0: the activation */
+  int64_t next_layers;           /* in the file after the others: they predict further tokens, which is not supported */
+  bool shares_sum_to_1;          /* of the selected experts; always so for LM_ROUTER_SELECTED */
+  double router_scale;           /* of the shares; 0: 1 */
+  int64_t groups, groups_used;   /* experts are in groups, of which the best are used; 0: they are not */
+  double gate_slope, gate_limit; /* gates are x sigmoid(slope x) times up + 1, within the limit; 0: the activation */
 
   int64_t inner, state, kernel, dt_rank; /* state-space models: channels, states per channel, taps, rank of dt */
 

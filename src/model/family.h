@@ -117,8 +117,8 @@ typedef enum lm_part {
   LM_SHARED = 1 << 23,      /* an expert that is used for every token, beside the mixture */
   LM_SHARED_GATE = 1 << 24, /* and a factor for it that depends on the token */
   LM_OUTPUT_BIAS = 1 << 25, /* of the head */
-  LM_ROUTER_BIAS = 1 << 27, /* added to the scores by which experts are selected, not to their shares */
-  LM_LONG_ROPE = 1 << 26,   /* two lists of divisors of rope's frequencies, for short and for long contexts */
+  LM_ROUTER_BIAS = 1 << 26, /* added to the scores by which experts are selected, not to their shares */
+  LM_LONG_ROPE = 1 << 27,   /* two lists of divisors of rope's frequencies, for short and for long contexts */
 
   LM_PLAIN = LM_OUTPUT_NORM | LM_ATTENTION | LM_QKV | LM_ATTN_NORM | LM_FFN_NORM | LM_FFN | LM_GATE,
 } lm_part;
@@ -147,11 +147,11 @@ struct lm_family {
   bool norms_after_rope; /* those of heads */
   bool is_tied; /* default of the class if config.json has no field: the token embedding is the output weight */
 
-  /* How Hugging Face stores it */
+  /* How files store it. Lists of names are "attn_output=self_attn.dense ..": the name of a part in tensors.c and the
+   * family's own, for all that are called otherwise than there. */
   const char *hf_layers;  /* before the number of a layer; NULL: "layers." */
-  const char *hf_names;   /* "attn_output=self_attn.dense ..": GGUF's name of a part and its own, for all that are
-                          * called otherwise than in tensors.c */
-  const char *gguf_names; /* likewise, where GGUF files use another part's name for it */
+  const char *hf_names;   /* in Hugging Face */
+  const char *gguf_names; /* in GGUF, where another part's name is used for it */
   bool is_transposed;     /* products of layers are [in, out] */
   bool adds_one;          /* norms are stored as w - 1 */
   bool pairs_rows;        /* GGUF has rows of q and k in another order: LM_PAIR_ROWS */

@@ -85,11 +85,13 @@ def small(**more):
     return {k: v for k, v in {**SMALL, **more}.items() if v is not None}
 
 
-def longrope(original):
-    """The long factors count where a text is longer than the original context."""
+def longrope(original, part=1.0):
+    """The long factors count where a text is longer than the original context. part: of a head of 8 that is rotated."""
+    n = int(4 * part)
     return dict(original_max_position_embeddings=original,
                 rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, original_max_position_embeddings=original,
-                                     short_factor=[1.0, 1.1, 1.3, 1.7], long_factor=[1.0, 2.0, 3.5, 7.0]))
+                                     partial_rotary_factor=part, short_factor=[1.0, 1.1, 1.3, 1.7][:n],
+                                     long_factor=[1.0, 2.0, 3.5, 7.0][:n]))
 
 
 SMALL_CASES = {
@@ -109,7 +111,7 @@ SMALL_CASES = {
     "phi2": ("Phi", small(num_attention_heads=3, num_key_value_heads=3, partial_rotary_factor=0.5)),
     "phi3": ("Phi3", small(num_attention_heads=3, num_key_value_heads=1, sliding_window=10)),
     "phi3_long": ("Phi3", small(num_attention_heads=3, num_key_value_heads=1, **longrope(16))),
-    "phi3_short": ("Phi3", small(num_attention_heads=3, num_key_value_heads=1, max_position_embeddings=600, **longrope(300))),
+    "phi3_short": ("Phi3", small(num_attention_heads=3, num_key_value_heads=1, max_position_embeddings=600, **longrope(300, 0.5))),
     "cohere": ("Cohere", small(logit_scale=0.5, use_qk_norm=False)),
     "cohere2": ("Cohere2", small(num_hidden_layers=4, intermediate_size=12, logit_scale=0.5, sliding_window=9)),
     "glm4": ("Glm4", small(head_dim=8, partial_rotary_factor=0.5)),
