@@ -5,7 +5,7 @@
 
 typedef struct row {
   leftover_kind kind;
-  const char *families; /* "": all */
+  const char *families; /* "": all; "!a b": all but these */
   const char *name;     /* '*': any bytes; '%' at the start: the architecture */
   const char *value;    /* the value without effect; "": any */
   const char *reason;
@@ -56,7 +56,8 @@ static bool matches(const char *pattern, const char *text) {
 
 static bool matches_name(const row *r, const char *family, const char *name) {
   size_t n = strlen(family);
-  if (*r->families && !leftover_has_word(r->families, family, n)) return false;
+  bool all_but = *r->families == '!';
+  if (*r->families && leftover_has_word(r->families + all_but, family, n) == all_but) return false;
   if (*r->name != '%') return matches(r->name, name);
   return strncmp(name, family, n) == 0 && matches(r->name + 1, name + n);
 }

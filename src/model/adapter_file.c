@@ -68,8 +68,8 @@ static bool ends_in(const char *name, size_t n, const char *end) {
 /* The weight of PEFT's module: "model.layers.0.self_attn.q_proj". */
 static bool find_module(const lm_model *m, const char *module, size_t n, pair *out) {
   const lm_config *c = &m->config;
-  for (size_t i = 0; i < c->family->n_tensors; i++) {
-    const lm_tensor *spec = &c->family->tensors[i];
+  for (size_t i = 0; i < m->n_tensors; i++) {
+    const lm_tensor *spec = &m->tensors[i];
     bool has_layers = strchr(spec->name, '%') != NULL;
     if (!spec->hf || strchr(spec->hf, '#')) continue;
     for (uint32_t layer = 0; layer < (has_layers ? (uint32_t)c->layers : 1); layer++) {

@@ -1,7 +1,5 @@
 /* BERT: encoders such as MiniLM that map a whole text to one vector.
  *
- *   norm(x + attention x), then norm(x + down(gelu(up x)))
- *
  * Attention is bidirectional and norms come after the residual additions. Positions and token types are embedding
  * tables; a single text uses token type 0 only. The valid rows are averaged (or the first row is used, if the file
  * requests it) and scaled to unit length. */
@@ -94,10 +92,6 @@ static int64_t read_types(const lm_reader *r) {
 }
 
 static void read_bert(lm_reader *r, lm_config *c) {
-  lm_read_basics(r, c);
-  lm_read_attention(r, c);
-  lm_read_activation(r, c, RLX_ACT_GELU);
-  c->eps = lm_key_number(r, "attention.layer_norm_epsilon", "layer_norm_eps", 1e-12);
   c->types = lm_key_size(r, "token_type_count", "type_vocab_size", read_types(r));
   const char *positions = lm_key_text(r, NULL, "position_embedding_type", "absolute");
   if (strcmp(positions, "absolute") != 0)
@@ -117,48 +111,24 @@ static rlx_node embed(lm_build *b) {
     where = rlx_op_min(b->g, rlx_op_range(b->g, 0, 1, b->tokens, RLX_I32), last);
   }
   rlx_node x = rlx_op_add(b->g, lm_rows(b, "token_embd", b->ids), lm_rows(b, "token_types", none));
-  return lm_layer_norm(b, "token_embd_norm", 0, rlx_op_add(b->g, x, lm_rows(b, "position_embd", where)));
+  return lm_norm(b, "token_embd_norm", 0, rlx_op_add(b->g, x, lm_rows(b, "position_embd", where)));
 }
-
-static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
-  x = lm_layer_norm(b, "blk.%.attn_output_norm", i, rlx_op_add(b->g, x, lm_attention(b, i, x)));
-  rlx_node h = lm_activate(b, lm_linear(b, "blk.%.ffn_up", i, x));
-  return lm_layer_norm(b, "blk.%.layer_output_norm", i, rlx_op_add(b->g, x, lm_linear(b, "blk.%.ffn_down", i, h)));
-}
-
-/* clang-format off */
-static const lm_tensor tensors[] = {
-  LM_TENSOR("token_embd.weight", "embeddings.word_embeddings.weight", {LM_VOCABULARY, LM_WIDTH}),
-  LM_TENSOR("position_embd.weight", "embeddings.position_embeddings.weight", {LM_CONTEXT, LM_WIDTH}),
-  LM_TENSOR("token_types.weight", "embeddings.token_type_embeddings.weight", {LM_TYPES, LM_WIDTH}),
-  LM_TENSOR("token_embd_norm.weight", "embeddings.LayerNorm.weight", {LM_WIDTH}),
-  LM_TENSOR("token_embd_norm.bias", "embeddings.LayerNorm.bias", {LM_WIDTH}),
-  LM_TENSOR("blk.%.attn_q.weight", "encoder.layer.%.attention.self.query.weight", {LM_Q_ROWS, LM_WIDTH}),
-  LM_TENSOR("blk.%.attn_q.bias", "encoder.layer.%.attention.self.query.bias", {LM_Q_ROWS}),
-  LM_TENSOR("blk.%.attn_k.weight", "encoder.layer.%.attention.self.key.weight", {LM_KV_ROWS, LM_WIDTH}),
-  LM_TENSOR("blk.%.attn_k.bias", "encoder.layer.%.attention.self.key.bias", {LM_KV_ROWS}),
-  LM_TENSOR("blk.%.attn_v.weight", "encoder.layer.%.attention.self.value.weight", {LM_KV_ROWS, LM_WIDTH}),
-  LM_TENSOR("blk.%.attn_v.bias", "encoder.layer.%.attention.self.value.bias", {LM_KV_ROWS}),
-  LM_TENSOR("blk.%.attn_output.weight", "encoder.layer.%.attention.output.dense.weight", {LM_WIDTH, LM_Q_ROWS}),
-  LM_TENSOR("blk.%.attn_output.bias", "encoder.layer.%.attention.output.dense.bias", {LM_WIDTH}),
-  LM_TENSOR("blk.%.attn_output_norm.weight", "encoder.layer.%.attention.output.LayerNorm.weight", {LM_WIDTH}),
-  LM_TENSOR("blk.%.attn_output_norm.bias", "encoder.layer.%.attention.output.LayerNorm.bias", {LM_WIDTH}),
-  LM_TENSOR("blk.%.ffn_up.weight", "encoder.layer.%.intermediate.dense.weight", {LM_HIDDEN, LM_WIDTH}),
-  LM_TENSOR("blk.%.ffn_up.bias", "encoder.layer.%.intermediate.dense.bias", {LM_HIDDEN}),
-  LM_TENSOR("blk.%.ffn_down.weight", "encoder.layer.%.output.dense.weight", {LM_WIDTH, LM_HIDDEN}),
-  LM_TENSOR("blk.%.ffn_down.bias", "encoder.layer.%.output.dense.bias", {LM_WIDTH}),
-  LM_TENSOR("blk.%.layer_output_norm.weight", "encoder.layer.%.output.LayerNorm.weight", {LM_WIDTH}),
-  LM_TENSOR("blk.%.layer_output_norm.bias", "encoder.layer.%.output.LayerNorm.bias", {LM_WIDTH}),
-};
-/* clang-format on */
 
 const lm_family lm_bert = {
   .name = "bert",
   .architectures = "BertModel BertForMaskedLM bert",
+  .has = LM_POSITION_TABLE | LM_TOKEN_TYPES | LM_EMBEDDING_NORM | LM_ATTENTION | LM_QKV | LM_SUM_NORMS | LM_FFN |
+         LM_QKV_BIAS | LM_ATTN_BIAS | LM_FFN_BIAS | LM_NORM_BIAS,
+  .positions = LM_NO_ROPE,
+  .norm = RLX_NORM_LAYER,
+  .eps = 1e-12,
+  .act = RLX_ACT_GELU,
   .is_encoder = true,
+  .hf_layers = "encoder.layer.",
+  .hf_names = "token_embd=embeddings.word_embeddings position_embd=embeddings.position_embeddings "
+              "token_types=embeddings.token_type_embeddings token_embd_norm=embeddings.LayerNorm "
+              "attn_q=attention.self.query attn_k=attention.self.key attn_v=attention.self.value "
+              "attn_output=attention.output.dense ffn_up=intermediate.dense ffn_down=output.dense",
   .read = read_bert,
-  .tensors = tensors,
-  .n_tensors = sizeof tensors / sizeof *tensors,
   .embed = embed,
-  .layer = layer,
 };

@@ -110,12 +110,11 @@ rlx_node lm_linear(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
   return bias ? rlx_op_add(b->g, y, bias) : y;
 }
 
-rlx_node lm_rms_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  return rlx_op_rms_norm(b->g, x, required_weight(b, name, layer), RLX_NONE, -1, b->c->eps);
-}
-
-rlx_node lm_layer_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  return rlx_op_layer_norm(b->g, x, required_weight(b, name, layer), part_of(b, name, ".bias", layer), -1, b->c->eps);
+rlx_node lm_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
+  rlx_node w = part_of(b, name, ".weight", layer);
+  if (!w) return x;
+  if (b->c->family->norm == RLX_NORM_RMS) return rlx_op_rms_norm(b->g, x, w, RLX_NONE, -1, b->c->eps);
+  return rlx_op_layer_norm(b->g, x, w, part_of(b, name, ".bias", layer), -1, b->c->eps);
 }
 
 /* ---- Small arithmetic ---- */
@@ -154,11 +153,12 @@ static rlx_node split_heads(lm_build *b, rlx_node x, int64_t heads) {
 static rlx_node lock(lm_build *b, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool stretched = !is_local || !c->local_is_plain;
-  return rlx_op_rope(b->g, x,
-                     &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = c->rope_style, .positions = b->positions,
-                                         .factors = stretched ? b->factors : RLX_NONE,
-                                         .n_rot = c->rotated == c->head ? 0 : c->rotated,
-                                         .theta = is_local ? c->local_theta : c->theta});
+  return rlx_op_rope(
+    b->g, x,
+    &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .positions = b->positions,
+                        .style = c->family->positions == LM_ROTATE_PAIRS ? RLX_ROPE_GPTJ : RLX_ROPE_NEOX,
+                        .factors = stretched ? b->factors : RLX_NONE, .n_rot = c->rotated == c->head ? 0 : c->rotated,
+                        .theta = is_local ? c->local_theta : c->theta});
 }
 
 /* Writes rows into the KV cache at the current positions, rounded to the type of the cache, and returns the cache. */
@@ -189,8 +189,12 @@ static rlx_node attend_runs(lm_build *b, rlx_node q, rlx_node k, rlx_node v, con
                             int64_t row, int64_t first, int64_t n, int64_t slots) {
   rlx_graph *g = b->g;
   const lm_config *c = b->c;
-  rlx_op_paged_attention_desc d = {RLX_OP_PAGED_ATTENTION_DESC_INIT, .window = how->window, .scale = how->scale,
-                                   .softcap = how->softcap, .causal = slots > 1 || how->window};
+  rlx_op_paged_attention_desc d = {RLX_OP_PAGED_ATTENTION_DESC_INIT,
+                                   .window = how->window,
+                                   .scale = how->scale,
+                                   .sinks = how->sinks,
+                                   .softcap = how->softcap,
+                                   .causal = slots > 1 || how->window};
   d.kv_len = rlx_op_narrow(g, b->seen, 0, first, n);
   if (d.causal) d.kv_offset = rlx_op_narrow(g, b->position, 0, first, n);
   q = rlx_op_reshape(g, rlx_op_narrow(g, q, 1, row, n * slots), RLX_DIMS(n, slots, c->heads, c->head));
@@ -220,7 +224,7 @@ static rlx_node join_heads(lm_build *b, rlx_node y) {
 rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v) {
   const lm_config *c = b->c;
   rlx_op_attention_desc how = {RLX_OP_ATTENTION_DESC_INIT, .scale = c->attention_scale, .softcap = c->attention_cap,
-                               .kv_len = b->seen};
+                               .sinks = lm_weight_node(b, "blk.%.attn_sinks.weight", layer), .kv_len = b->seen};
   if (c->family->is_encoder) return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
   if (c->is_local && c->is_local[layer] && c->window < b->d->context) how.window = c->window;
   how.causal = b->tokens > 1 || how.window;
@@ -252,26 +256,58 @@ static qkv project(lm_build *b, uint32_t layer, rlx_node x) {
                heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
 }
 
+/* Norms of q and k: of each head, or of all heads together. */
+static rlx_node norm_heads(lm_build *b, const char *name, uint32_t layer, rlx_node x, int64_t heads) {
+  const lm_config *c = b->c;
+  if (!((c->family->has | c->family->may_have) & LM_ALL_NORMS)) return lm_norm(b, name, layer, x);
+  x = lm_norm(b, name, layer, rlx_op_reshape(b->g, x, RLX_DIMS(b->sequences, b->tokens, heads * c->head)));
+  return split_heads(b, x, heads);
+}
+
+/* By how much q grows with its position: 1 + temperature log(1 + floor(position / span)). */
+static rlx_node growth(lm_build *b) {
+  rlx_graph *g = b->g;
+  rlx_node at = rlx_op_cast(g, rlx_op_reshape(g, b->positions, RLX_DIMS(b->sequences, b->tokens, 1, 1)), RLX_F32);
+  at = rlx_op_floor(g, rlx_op_div(g, at, rlx_op_scalar(g, RLX_F32, b->c->temperature_span)));
+  rlx_node one = rlx_op_scalar(g, RLX_F32, 1);
+  return rlx_op_add(g, lm_scale(b, rlx_op_log(g, rlx_op_add(g, at, one)), b->c->temperature), one);
+}
+
+/* What scales the rotated elements of q, where rope scales the scores but rotates only a part of a head. */
+static rlx_node gains(lm_build *b) {
+  const lm_config *c = b->c;
+  rlx_node rotated = rlx_op_range(b->g, c->rope_gain, 0, c->rotated, RLX_F32);
+  rlx_node rest = rlx_op_range(b->g, 1, 0, c->head - c->rotated, RLX_F32);
+  return rlx_op_concat(b->g, (rlx_node[]){rotated, rest}, 2, 0);
+}
+
 /* For one token, q and k are adjacent in memory, so one rope rotates both. For several tokens they would have to be
  * copied first. */
 static qkv project_and_rotate(lm_build *b, uint32_t layer, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool is_joined = lm_weight_node(b, "blk.%.attn_qkv.weight", layer) != RLX_NONE;
-  if (is_joined && !c->norms_heads && c->rotated && b->sequences * b->tokens == 1) {
+  bool has_norms = lm_weight_node(b, "blk.%.attn_q_norm.weight", layer) != RLX_NONE;
+  bool rotates = c->rotated && !(c->skips_rope && c->skips_rope[layer]), late = c->family->norms_after_rope;
+  const bool scales_q = c->rope_gain > 0 || c->temperature > 0;
+  if (is_joined && !has_norms && rotates && !scales_q && b->sequences * b->tokens == 1) {
     rlx_node all = split_heads(b, lm_linear(b, "blk.%.attn_qkv", layer, x), c->heads + 2 * c->kv_heads);
     rlx_node rotated = lock(b, heads_of(b, all, 0, c->heads + c->kv_heads), is_local);
     return (qkv){heads_of(b, rotated, 0, c->heads), heads_of(b, rotated, c->heads, c->kv_heads),
                  heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
   }
   qkv h = project(b, layer, x);
-  if (c->norms_heads) {
-    h.q = lm_rms_norm(b, "blk.%.attn_q_norm", layer, h.q);
-    h.k = lm_rms_norm(b, "blk.%.attn_k_norm", layer, h.k);
+  for (int i = 0; i < 2; i++) { /* norms, then rope; or the reverse */
+    if (has_norms && (i == 1) == late) {
+      h.q = norm_heads(b, "blk.%.attn_q_norm", layer, h.q, c->heads);
+      h.k = norm_heads(b, "blk.%.attn_k_norm", layer, h.k, c->kv_heads);
+    }
+    if (rotates && (i == 0) == late) {
+      h.q = lock(b, h.q, is_local);
+      h.k = lock(b, h.k, is_local);
+    }
   }
-  if (c->rotated) {
-    h.q = lock(b, h.q, is_local);
-    h.k = lock(b, h.k, is_local);
-  }
+  if (c->temperature > 0) h.q = rlx_op_mul(b->g, h.q, growth(b));
+  if (rotates && c->rope_gain > 0) h.q = rlx_op_mul(b->g, h.q, gains(b));
   return h;
 }
 
@@ -284,9 +320,41 @@ rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
 
 /* ---- Feed-forward ---- */
 
-rlx_node lm_gated(lm_build *b, uint32_t layer, rlx_node x) {
-  rlx_node gate = lm_linear(b, "blk.%.ffn_gate", layer, x), up = lm_linear(b, "blk.%.ffn_up", layer, x);
-  return lm_linear(b, "blk.%.ffn_down", layer, rlx_op_mul(b->g, lm_activate(b, gate), up));
+static rlx_node within(lm_build *b, rlx_node x, double low, double high) {
+  x = rlx_op_min(b->g, x, rlx_op_scalar(b->g, RLX_F32, high));
+  return low < 0 ? rlx_op_max(b->g, x, rlx_op_scalar(b->g, RLX_F32, low)) : x;
+}
+
+static rlx_node gated(lm_build *b, rlx_node gate, rlx_node up) {
+  const double limit = b->c->gate_limit;
+  if (limit <= 0) return rlx_op_mul(b->g, lm_activate(b, gate), up);
+  gate = within(b, gate, 0, limit);
+  up = rlx_op_add(b->g, within(b, up, -limit, limit), rlx_op_scalar(b->g, RLX_F32, 1));
+  gate = rlx_op_mul(b->g, gate, rlx_op_sigmoid(b->g, lm_scale(b, gate, b->c->gate_slope)));
+  return rlx_op_mul(b->g, gate, up);
+}
+
+/* down(act(gate x) * up x), or without a gate down(act(up x)) */
+static rlx_node dense(lm_build *b, uint32_t layer, rlx_node x) {
+  const int64_t hidden = b->c->hidden;
+  const bool has_gate = lm_weight_node(b, "blk.%.ffn_gate.weight", layer) != RLX_NONE;
+  rlx_node gate = has_gate ? lm_linear(b, "blk.%.ffn_gate", layer, x) : RLX_NONE;
+  rlx_node up = lm_linear(b, "blk.%.ffn_up", layer, x);
+  if (b->c->family->has & LM_JOINED_GATE) {
+    gate = rlx_op_narrow(b->g, up, 2, 0, hidden);
+    up = rlx_op_narrow(b->g, up, 2, hidden, hidden);
+  }
+  return lm_linear(b, "blk.%.ffn_down", layer, gate ? gated(b, gate, up) : lm_activate(b, up));
+}
+
+/* The expert that every token uses, weighted by a gate if there is one. */
+static rlx_node shared_expert(lm_build *b, uint32_t layer, rlx_node x) {
+  rlx_node y = gated(b, lm_linear(b, "blk.%.ffn_gate_shexp", layer, x), lm_linear(b, "blk.%.ffn_up_shexp", layer, x));
+  y = lm_linear(b, "blk.%.ffn_down_shexp", layer, y);
+  rlx_node gate = lm_weight_node(b, "blk.%.ffn_gate_inp_shexp.weight", layer);
+  if (!gate) return y;
+  gate = rlx_op_matmul_t(b->g, x, rlx_op_reshape(b->g, gate, RLX_DIMS(1, b->c->width)));
+  return rlx_op_mul(b->g, y, rlx_op_sigmoid(b->g, gate));
 }
 
 /* Multiplies each row of x by the weight of the expert that `which` holds for it. */
@@ -294,29 +362,67 @@ static rlx_node by_expert(lm_build *b, const char *name, uint32_t layer, rlx_nod
   rlx_node w = required_weight(b, name, layer);
   bool is_block = rlx_dtype_is_block(rlx_node_dtype(b->g, w));
   measure_experts(b, name, layer, x, which);
-  return is_block ? rlx_op_dequant_grouped_matmul(b->g, x, w, which, true)
-                  : rlx_op_grouped_matmul(b->g, x, w, which, true);
+  rlx_node y =
+    is_block ? rlx_op_dequant_grouped_matmul(b->g, x, w, which, true) : rlx_op_grouped_matmul(b->g, x, w, which, true);
+  rlx_node bias = part_of(b, name, ".bias", layer);
+  return bias ? rlx_op_add(b->g, y, rlx_op_gather(b->g, bias, which, 0)) : y;
 }
 
-/* The router weights of the selected experts sum to 1 (a softmax over their scores alone), unless weigh_all_experts
- * is set. */
-rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x) {
+/* The scores by which experts are selected: those outside the best groups never win. A group is as good as its two best
+ * experts together. */
+static rlx_node in_best_groups(lm_build *b, rlx_node scores, int64_t n) {
+  const lm_config *c = b->c;
+  rlx_graph *g = b->g;
+  const int64_t each = c->experts / c->groups;
+  rlx_node by_group = rlx_op_reshape(g, scores, RLX_DIMS(n, c->groups, each));
+  rlx_node best =
+    rlx_op_reduce_sum(g, rlx_op_top_k_values(g, by_group, each < 2 ? each : 2, -1, true), RLX_DIMS(2), false);
+  rlx_node worst_used =
+    rlx_op_narrow(g, rlx_op_top_k_values(g, best, c->groups_used, -1, true), 1, c->groups_used - 1, 1);
+  rlx_node is_used = rlx_op_reshape(g, rlx_op_ge(g, best, worst_used), RLX_DIMS(n, c->groups, 1));
+  by_group = rlx_op_where(g, is_used, by_group, rlx_op_scalar(g, RLX_F32, -1e30));
+  return rlx_op_reshape(g, by_group, RLX_DIMS(n, c->experts));
+}
+
+/* The selected experts of n rows, and their shares [n, used]. */
+static rlx_node route(lm_build *b, uint32_t layer, rlx_node rows, int64_t n, rlx_node *which) {
+  const lm_config *c = b->c;
+  rlx_graph *g = b->g;
+  rlx_node scores = lm_linear(b, "blk.%.ffn_gate_inp", layer, rows), share;
+  rlx_node more = lm_weight_node(b, "blk.%.exp_probs_b.bias", layer);
+  if (c->router == LM_ROUTER_ALL) scores = rlx_op_softmax(g, scores, -1);
+  if (c->router == LM_ROUTER_SIGMOID) scores = rlx_op_sigmoid(g, scores);
+  rlx_node by = more ? rlx_op_add(g, scores, more) : scores;
+  if (c->groups > 1 && c->groups_used < c->groups) by = in_best_groups(b, by, n);
+  *which = rlx_op_top_k_indices(g, by, c->experts_used, -1, true, RLX_I32);
+  share = by == scores ? rlx_op_top_k_values(g, scores, c->experts_used, -1, true)
+                       : rlx_op_gather_elements(g, scores, *which, 1);
+  if (c->router == LM_ROUTER_SELECTED) share = rlx_op_softmax(g, share, -1);
+  else if (c->shares_sum_to_1) share = rlx_op_div(g, share, rlx_op_reduce_sum(g, share, RLX_DIMS(1), true));
+  return lm_scale(b, share, c->router_scale);
+}
+
+static rlx_node mixture(lm_build *b, uint32_t layer, rlx_node x) {
   const lm_config *c = b->c;
   rlx_graph *g = b->g;
   int64_t n = b->sequences * b->tokens, used = c->experts_used;
-  rlx_node rows = rlx_op_reshape(g, x, RLX_DIMS(n, c->width));
-  rlx_node scores = lm_linear(b, "blk.%.ffn_gate_inp", layer, rows);
-  if (c->weigh_all_experts) scores = rlx_op_softmax(g, scores, -1);
-  rlx_node share = rlx_op_top_k_values(g, scores, used, -1, true);
-  if (!c->weigh_all_experts) share = rlx_op_softmax(g, share, -1);
-  rlx_node which = rlx_op_reshape(g, rlx_op_top_k_indices(g, scores, used, -1, true, RLX_I32), RLX_DIMS(n * used));
+  rlx_node rows = rlx_op_reshape(g, x, RLX_DIMS(n, c->width)), which;
+  rlx_node share = route(b, layer, rows, n, &which);
+  which = rlx_op_reshape(g, which, RLX_DIMS(n * used));
   rlx_node wide = rlx_op_expand(g, rlx_op_reshape(g, rows, RLX_DIMS(n, 1, c->width)), RLX_DIMS(n, used, c->width));
   rlx_node each = rlx_op_reshape(g, wide, RLX_DIMS(n * used, c->width));
   rlx_node gate = by_expert(b, "blk.%.ffn_gate_exps", layer, each, which);
   rlx_node up = by_expert(b, "blk.%.ffn_up_exps", layer, each, which);
-  rlx_node y = by_expert(b, "blk.%.ffn_down_exps", layer, rlx_op_mul(g, lm_activate(b, gate), up), which);
+  rlx_node y = by_expert(b, "blk.%.ffn_down_exps", layer, gated(b, gate, up), which);
   y = rlx_op_mul(g, rlx_op_reshape(g, y, RLX_DIMS(n, used, c->width)), rlx_op_reshape(g, share, RLX_DIMS(n, used, 1)));
   return rlx_op_reshape(g, rlx_op_reduce_sum(g, y, RLX_DIMS(1), false), RLX_DIMS(b->sequences, b->tokens, c->width));
+}
+
+rlx_node lm_feed_forward(lm_build *b, uint32_t layer, rlx_node x) {
+  if (!lm_has_experts(b->c, layer)) return dense(b, layer, x);
+  rlx_node y = mixture(b, layer, x);
+  bool is_shared = lm_weight_node(b, "blk.%.ffn_up_shexp.weight", layer) != RLX_NONE;
+  return is_shared ? rlx_op_add(b->g, y, shared_expert(b, layer, x)) : y;
 }
 
 /* ---- Recurrent states ---- */

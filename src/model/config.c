@@ -1,6 +1,7 @@
 /* Reads a model configuration. GGUF keys and config.json are read through one set of functions (config.h); a
- * converted file of either format may hold either kind of metadata. This file holds the reader, the choice of the
- * family, and the groups of values that most families share. Scaling of rotary positions is in rope.c. */
+ * converted file of either format may hold either kind of metadata. This file holds the reader and
+ * the groups of values that families share. The choice of the family is in families.c, scaling of rotary positions in
+ * rope.c. */
 #include "model/config.h"
 
 #include <math.h>
@@ -193,6 +194,8 @@ bool lm_key_bool(lm_reader *r, const char *gguf, const char *hf, bool fallback) 
   fact v = read_fact(r, gguf, hf);
   if (v.kind == RLX_META_NONE) return fallback;
   if (v.kind != RLX_META_BOOL) lm_reader_fail(r, RLX_INVALID, "%s: expected true or false", v.name);
+  if (r->reported && gguf)
+    r->reported(r->user, gguf, &(rlx_meta){.type = "bool", .kind = RLX_META_BOOL, .integer = v.number != 0});
   return v.number != 0;
 }
 
@@ -212,7 +215,7 @@ const char *lm_key_text(lm_reader *r, const char *gguf, const char *hf, const ch
 
 /* ---- Groups of facts ---- */
 
-void lm_read_basics(lm_reader *r, lm_config *c) {
+static void read_sizes(lm_reader *r, lm_config *c) {
   c->layers = lm_key_size(r, "block_count", "num_hidden_layers n_layer", LM_NEEDED);
   c->width = lm_key_size(r, "embedding_length", "hidden_size n_embd d_model", LM_NEEDED);
   c->context =
@@ -224,7 +227,7 @@ void lm_read_basics(lm_reader *r, lm_config *c) {
                    LM_MAX_LAYERS);
 }
 
-void lm_read_attention(lm_reader *r, lm_config *c) {
+static void read_heads(lm_reader *r, lm_config *c) {
   c->heads = lm_key_count(r, "attention.head_count", "num_attention_heads n_head", c->heads ? c->heads : LM_NEEDED);
   c->kv_heads = lm_key_count(r, "attention.head_count_kv", "num_key_value_heads", c->kv_heads ? c->kv_heads : c->heads);
   c->head = lm_key_count(r, "attention.key_length", "head_dim", c->head);
@@ -244,7 +247,7 @@ void lm_read_attention(lm_reader *r, lm_config *c) {
     lm_reader_fail(r, RLX_INVALID, "%lld heads of %lld elements are too many", (long long)c->heads, (long long)c->head);
 }
 
-void lm_read_activation(lm_reader *r, lm_config *c, rlx_act fallback) {
+static void read_activation(lm_reader *r, lm_config *c) {
   static const struct {
     const char *name;
     rlx_act act;
@@ -254,7 +257,7 @@ void lm_read_activation(lm_reader *r, lm_config *c, rlx_act fallback) {
                {"gelu_new", RLX_ACT_GELU_APPROX},
                {"gelu_pytorch_tanh", RLX_ACT_GELU_APPROX},
                {"relu", RLX_ACT_RELU}};
-  c->act = fallback;
+  c->act = c->family->act ? c->family->act : RLX_ACT_SILU;
   const char *name = lm_key_text(r, NULL, "hidden_activation hidden_act activation_function", NULL);
   if (!name) return;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -265,12 +268,19 @@ void lm_read_activation(lm_reader *r, lm_config *c, rlx_act fallback) {
   lm_reader_fail(r, RLX_UNSUPPORTED, "config.json's activation '%s' is not known", name);
 }
 
-void lm_read_experts(lm_reader *r, lm_config *c) {
-  c->experts = lm_key_size(r, "expert_count", "num_local_experts num_experts", 0);
-  c->experts_used = lm_key_size(r, "expert_used_count", "num_experts_per_tok", 0);
+static void read_experts(lm_reader *r, lm_config *c) {
+  c->experts = lm_key_size(r, "expert_count", "num_local_experts num_experts n_routed_experts moe_num_experts", 0);
+  c->experts_used = lm_key_size(r, "expert_used_count", "num_experts_per_tok experts_per_token moe_k", 0);
   if (c->experts && (c->experts_used < 1 || c->experts_used > c->experts || c->experts > LM_MAX_EXPERTS))
     lm_reader_fail(r, RLX_INVALID, "%lld of %lld experts are used per token; expected 1 or more of at most %d",
                    (long long)c->experts_used, (long long)c->experts, LM_MAX_EXPERTS);
+}
+
+uint8_t *lm_new_layer_flags(lm_reader *r, const lm_config *c) {
+  if (r->status) return NULL;
+  uint8_t *flags = rlx_mem_calloc((size_t)c->layers, 1);
+  if (!flags) lm_reader_fail(r, RLX_NO_MEMORY, "kinds of %lld layers", (long long)c->layers);
+  return flags;
 }
 
 /* Dense layers are those that config.json lists, and all but every decoder_sparse_step-th. */
@@ -301,18 +311,87 @@ static void find_dense_layers(lm_reader *r, lm_config *c) {
 
 void lm_read_dense_layers(lm_reader *r, lm_config *c) {
   if (r->status || !c->experts) return;
-  c->is_dense = rlx_mem_calloc((size_t)c->layers, 1);
-  if (!c->is_dense) {
-    lm_reader_fail(r, RLX_NO_MEMORY, "kinds of %lld layers", (long long)c->layers);
-    return;
-  }
+  c->is_dense = lm_new_layer_flags(r, c);
+  if (!c->is_dense) return;
   if (r->json) list_dense_layers(r, c);
   else find_dense_layers(r, c);
   if (memchr(c->is_dense, 1, (size_t)c->layers) && !c->hidden)
     lm_reader_fail(r, RLX_INVALID, "some layers have no experts, but the size of their feed-forward part is missing");
 }
 
+void lm_set_leading_dense(lm_reader *r, lm_config *c, int64_t n) {
+  c->is_dense = lm_new_layer_flags(r, c);
+  for (int64_t i = 0; c->is_dense && i < c->layers && i < n; i++) c->is_dense[i] = 1;
+  if (n > 0 && !c->hidden)
+    lm_reader_fail(r, RLX_INVALID, "some layers have no experts, but the size of their feed-forward part is missing");
+}
+
+static void read_groups(lm_reader *r, lm_config *c) {
+  c->groups = lm_key_size(r, "expert_group_count", "n_group", 0);
+  c->groups_used = lm_key_size(r, "expert_group_used_count", "topk_group", 0);
+  if (c->groups < 2 || r->status) return;
+  if (c->experts % c->groups || c->groups_used < 1 || c->groups_used > c->groups ||
+      c->experts_used > c->experts / c->groups * c->groups_used)
+    lm_reader_fail(r, RLX_INVALID, "%lld of %lld experts are used, of %lld of %lld groups", (long long)c->experts_used,
+                   (long long)c->experts, (long long)c->groups_used, (long long)c->groups);
+}
+
+/* The scores of DeepSeek's "noaux_tc" are sigmoids. */
+void lm_read_router(lm_reader *r, lm_config *c, lm_router router) {
+  const char *kind = lm_key_text(r, NULL, "scoring_func", router == LM_ROUTER_ALL ? "softmax" : "sigmoid");
+  const bool is_softmax = strcmp(kind, "softmax") == 0;
+  int64_t number = lm_key_size(r, "expert_gating_func", NULL, is_softmax ? 1 : 2);
+  if (number > 2 || (!is_softmax && strcmp(kind, "sigmoid") != 0 && strcmp(kind, "noaux_tc") != 0))
+    lm_reader_fail(r, RLX_UNSUPPORTED, "shares of experts are of kind '%s' (%lld); expected softmax or sigmoid", kind,
+                   (long long)number);
+  c->router = number == 1 ? LM_ROUTER_ALL : LM_ROUTER_SIGMOID;
+  c->shares_sum_to_1 = lm_key_bool(r, "expert_weights_norm", "norm_topk_prob", true);
+  c->router_scale = lm_key_number(r, "expert_weights_scale", "routed_scaling_factor", 1);
+  c->expert_hidden = lm_key_size(r, "expert_feed_forward_length", "moe_intermediate_size",
+                                 c->expert_hidden ? c->expert_hidden : LM_NEEDED);
+  int64_t shared = lm_key_size(r, "expert_shared_count", "n_shared_experts moe_num_shared_experts", 0);
+  if (!c->experts || shared > LM_MAX_EXPERTS || c->expert_hidden > LM_MAX_SIZE / LM_MAX_EXPERTS)
+    lm_reader_fail(r, RLX_INVALID, "%lld experts, and %lld for every token, of %lld hidden elements",
+                   (long long)c->experts, (long long)shared, (long long)c->expert_hidden);
+  c->shared_hidden = lm_key_size(r, "expert_shared_feed_forward_length", NULL, shared * c->expert_hidden);
+  read_groups(r, c);
+}
+
+/* In a GGUF the number of layers includes them. */
+void lm_read_next_layers(lm_reader *r, lm_config *c) {
+  if (r->json) {
+    c->next_layers = lm_key_size(r, NULL, "num_nextn_predict_layers", 0);
+    return;
+  }
+  c->next_layers = lm_key_size(r, "nextn_predict_layers", NULL, 0);
+  if (c->next_layers >= c->layers)
+    lm_reader_fail(r, RLX_INVALID, "all %lld layers predict further tokens", (long long)c->layers);
+  else c->layers -= c->next_layers;
+}
+
 bool lm_has_experts(const lm_config *c, uint32_t layer) { return c->experts && !(c->is_dense && c->is_dense[layer]); }
+
+/* Hugging Face has many names for one number. */
+static void read_eps(lm_reader *r, lm_config *c) {
+  const bool is_rms = c->family->norm == RLX_NORM_RMS;
+  c->eps = lm_key_number(r, is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+                         "rms_norm_eps layer_norm_epsilon layer_norm_eps norm_eps norm_epsilon",
+                         c->family->eps > 0 ? c->family->eps : LM_NEEDED);
+}
+
+void lm_read_plain(lm_reader *r, lm_config *c) {
+  const lm_family *f = c->family;
+  const unsigned parts = f->has | f->may_have;
+  c->is_parallel = f->is_parallel;
+  read_sizes(r, c);
+  if (parts & LM_ATTENTION) read_heads(r, c);
+  if (f->positions != LM_NO_ROPE) lm_read_rope(r, c);
+  if (parts & (LM_FFN | LM_MIXTURE) || f->counts_experts) read_activation(r, c);
+  read_eps(r, c);
+  if (parts & LM_MIXTURE || f->counts_experts) read_experts(r, c);
+  if (parts & (LM_QKV_BIAS | LM_ATTN_BIAS)) c->has_attention_bias = lm_key_tristate(r, "attention_bias");
+  if (parts & LM_FFN_BIAS) c->has_mlp_bias = lm_key_tristate(r, "mlp_bias");
+}
 
 static void read_layer_types(lm_reader *r, lm_config *c, const json_t *types) {
   if (!json_is_array(types) || json_array_size(types) != (size_t)c->layers) {
@@ -328,80 +407,40 @@ static void read_layer_types(lm_reader *r, lm_config *c, const json_t *types) {
   }
 }
 
+/* GGUF: which layers have a window, one by one, or which one of how many has none. */
+static bool read_pattern(lm_reader *r, lm_config *c, int64_t *every) {
+  static const char key[] = "attention.sliding_window_pattern";
+  char name[96];
+  rlx_meta list, v;
+  snprintf(name, sizeof name, "%s.%s", r->prefix, key);
+  if (!rlx_file_meta_find(r->file, name, &list) || list.kind != RLX_META_LIST) {
+    *every = lm_key_size(r, key, NULL, *every);
+    return false;
+  }
+  lm_reader_mark_known(r, key, NULL);
+  if (list.n != (size_t)c->layers)
+    lm_reader_fail(r, RLX_INVALID, "%s has %zu elements for %lld layers", name, list.n, (long long)c->layers);
+  for (size_t i = 0; i < list.n && !r->status; i++) {
+    if (!rlx_meta_element(&list, i, &v) || v.kind != RLX_META_BOOL)
+      lm_reader_fail(r, RLX_INVALID, "%s: expected a list of true and false", name);
+    else c->is_local[i] = v.integer != 0;
+  }
+  return true;
+}
+
 void lm_read_windows(lm_reader *r, lm_config *c, int64_t every) {
   const char *key = "";
   json_t *types = r->json ? lm_reader_json(r, "layer_types", &key) : NULL;
   if (r->status || !c->window) return;
-  c->is_local = rlx_mem_calloc((size_t)c->layers, 1);
-  if (!c->is_local) {
-    lm_reader_fail(r, RLX_NO_MEMORY, "windows of %lld layers", (long long)c->layers);
-    return;
-  }
+  c->is_local = lm_new_layer_flags(r, c);
+  if (!c->is_local) return;
+  if (!r->json && every > 1 && read_pattern(r, c, &every)) return;
   if (types) read_layer_types(r, c, types);
   else
     for (int64_t i = 0; i < c->layers; i++) c->is_local[i] = every == 1 || (i + 1) % every != 0;
 }
 
-/* ---- Choosing the family ---- */
-
-static const lm_family *const families[] = {&lm_llama,  &lm_qwen2, &lm_qwen3, &lm_qwen3moe, &lm_gemma2,
-                                            &lm_gemma3, &lm_gpt2,  &lm_mamba, &lm_bert};
-
-const lm_family *lm_family_at(size_t i) { return i < sizeof families / sizeof *families ? families[i] : NULL; }
-
-static rlx_status refuse_family(const char *what, const char *found) {
-  char known[256] = "";
-  for (size_t i = 0, at = 0; lm_family_at(i); i++)
-    at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", lm_family_at(i)->name);
-  return RLX_FAIL(RLX_UNSUPPORTED, "%s is '%s'; supported families are %s", what, found, known);
-}
-
-/* Adapters and projectors also have general.architecture: that of the model they belong to. Only general.type
- * differs. */
-static rlx_status check_type(const lm_reader *r) {
-  rlx_meta m;
-  if (!rlx_file_meta_find(r->file, "general.type", &m)) return RLX_OK;
-  if (m.kind == RLX_META_TEXT && strcmp(m.text, "model") == 0 && m.n == strlen("model")) return RLX_OK;
-  return RLX_FAIL(RLX_UNSUPPORTED, "general.type is '%.60s', expected 'model': the file is only a part of a model",
-                  m.kind == RLX_META_TEXT ? m.text : m.type);
-}
-
-static rlx_status find_gguf_family(lm_reader *r, lm_config *c) {
-  rlx_meta m;
-  if (!rlx_file_meta_find(r->file, "general.architecture", &m) || m.kind != RLX_META_TEXT || strlen(m.text) != m.n)
-    return RLX_FAIL(RLX_INVALID, "'general.architecture': expected a string without NUL");
-  RLX_TRY(check_type(r));
-  for (size_t i = 0; lm_family_at(i); i++)
-    if (strcmp(lm_family_at(i)->name, m.text) == 0) c->family = lm_family_at(i);
-  if (!c->family) return refuse_family("general.architecture", m.text);
-  r->prefix = c->family->name;
-  if (rlx_file_meta_find(r->file, "general.name", &m) && m.kind == RLX_META_TEXT)
-    snprintf(c->name, sizeof c->name, "%s", m.text);
-  return RLX_OK;
-}
-
-/* Selects the family by the class in `architectures`, or by model_type if there is none. A multimodal model (its
- * text part is under text_config) is selected by the inner model_type alone. */
-static rlx_status find_hf_family(lm_reader *r, lm_config *c) {
-  json_t *inner = json_object_get(r->json, "text_config");
-  const char *class = json_string_value(json_array_get(json_object_get(r->json, "architectures"), 0));
-  const char *type = json_string_value(json_object_get(r->json, "model_type"));
-  if (json_is_object(inner)) {
-    r->outer = r->json;
-    r->json = inner;
-    class = json_string_value(json_object_get(inner, "model_type"));
-  }
-  for (size_t i = 0; lm_family_at(i); i++) {
-    const char *names = lm_family_at(i)->architectures;
-    if ((class && leftover_has_word(names, class, strlen(class))) ||
-        (!class && type && leftover_has_word(names, type, strlen(type))))
-      c->family = lm_family_at(i);
-  }
-  const char *name = json_string_value(json_object_get(r->json, "_name_or_path"));
-  if (name) snprintf(c->name, sizeof c->name, "%s", name);
-  if (!c->family) return refuse_family("config.json's architecture", class ? class : type ? type : "");
-  return RLX_OK;
-}
+/* ---- The vocabulary ---- */
 
 static rlx_status check_vocabulary(const lm_reader *r, lm_config *c) {
   rlx_meta m;
@@ -473,11 +512,13 @@ static lm_tristate read_tied(lm_reader *r, const lm_config *c) {
 }
 
 static rlx_status read_with(lm_reader *r, lm_config *c) {
-  RLX_TRY(r->json ? find_hf_family(r, c) : find_gguf_family(r, c));
+  RLX_TRY(lm_find_family(r, c));
   if (r->only_family) return RLX_OK;
   c->is_hf = r->json != NULL;
   c->left.family = c->family->name;
-  c->family->read(r, c);
+  if (c->family->prepare) c->family->prepare(r, c);
+  lm_read_plain(r, c);
+  if (c->family->read) c->family->read(r, c);
   c->is_tied = read_tied(r, c);
   RLX_TRY_AT(r->status, "family %s", c->family->name);
   collect_leftovers(r, c);
@@ -529,7 +570,9 @@ rlx_status lm_config_family(const rlx_file *f) {
 void lm_config_deinit(lm_config *c) {
   rlx_mem_free(c->is_local);
   rlx_mem_free(c->is_dense);
+  rlx_mem_free(c->skips_rope);
   rlx_mem_free(c->rope_factors);
+  rlx_mem_free(c->long_factors);
   leftovers_deinit(&c->left);
   *c = (lm_config){.family = NULL};
 }

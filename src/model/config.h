@@ -26,6 +26,13 @@ typedef struct lm_family lm_family;
 /* How an encoder reduces its last layer to one row. */
 typedef enum lm_pooling { LM_POOL_MEAN, LM_POOL_FIRST } lm_pooling;
 
+/* What the shares of experts are. */
+typedef enum lm_router {
+  LM_ROUTER_SELECTED, /* a softmax over the scores of the selected experts */
+  LM_ROUTER_ALL,      /* over those of all */
+  LM_ROUTER_SIGMOID,
+} lm_router;
+
 /* A boolean that a file may leave out. */
 typedef enum lm_tristate { LM_UNSET, LM_NO, LM_YES } lm_tristate;
 
@@ -43,22 +50,31 @@ typedef struct lm_config {
   double attention_cap, final_cap;
   int64_t window;    /* keys visible to a layer with sliding-window attention */
   uint8_t *is_local; /* per layer: has the window; NULL: no layer has */
-  bool norms_heads;  /* q and k are normalised per head */
 
-  rlx_rope_style rope_style;
-  int64_t rotated; /* leading elements of a head that rope rotates */
+  int64_t rotated; /* leading elements of a head that rope rotates; 0: none */
   double theta, local_theta;
-  bool local_is_plain;      /* layers with a window use unscaled positions */
-  float *rope_factors;      /* rotated / 2 divisors of the frequencies, from the configuration; NULL: none */
+  bool local_is_plain; /* layers with a window use unscaled positions */
+  uint8_t *skips_rope; /* per layer: without positions; NULL: no layer is */
+  float *rope_factors; /* rotated / 2 divisors of the frequencies, from the configuration; NULL: none */
+  float *long_factors; /* the same for a context above first_context (longrope); NULL: rope_factors always */
+  int64_t first_context;
+  double rope_gain;         /* scale of the scores of the rotated part, if that is not the whole head; 0: 1 */
   bool factors_are_weights; /* a GGUF stores the factors as the tensor rope_freqs.weight, not as metadata */
 
+  bool is_parallel;                     /* attention and feed-forward part read the same x */
+  double temperature, temperature_span; /* q grows by temperature log(1 + position / span), rounded down; 0: not */
   rlx_act act;
   double eps;
-  double embedding_scale; /* 0: 1 */
+  double embedding_scale, residual_scale, logit_scale; /* 0: 1; residual: of what a part of a layer adds */
 
-  int64_t experts, experts_used, expert_hidden;
-  uint8_t *is_dense;      /* per layer: dense although others have experts; NULL: no layer is */
-  bool weigh_all_experts; /* router weights are a softmax over all experts, not over the selected ones */
+  int64_t experts, experts_used, expert_hidden, shared_hidden;
+  uint8_t *is_dense; /* per layer: dense although others have experts; NULL: no layer is */
+  lm_router router;
+  int64_t next_layers;           /* in the file after the others: they predict further tokens, which is not supported */
+  bool shares_sum_to_1;          /* of the selected experts; always so for LM_ROUTER_SELECTED */
+  double router_scale;           /* of the shares; 0: 1 */
+  int64_t groups, groups_used;   /* experts are in groups, of which the best are used; 0: they are not */
+  double gate_slope, gate_limit; /* gates are x sigmoid(slope x) times up + 1, within the limit; 0: the activation */
 
   int64_t inner, state, kernel, dt_rank; /* state-space models: channels, states per channel, taps, rank of dt */
 
@@ -95,16 +111,21 @@ bool lm_reader_is_hf(const lm_reader *r);
 /* Keeps the first error; formats as RLX_FAIL. */
 void lm_reader_fail(lm_reader *r, rlx_status code, const char *fmt, ...) RLX_PRINTF(3, 4);
 
-/* Groups of values that most families have. What the family has set before the call is the fallback. */
-void lm_read_basics(lm_reader *r, lm_config *c);    /* layers, width, context, vocabulary, hidden */
-void lm_read_attention(lm_reader *r, lm_config *c); /* heads */
-void lm_read_rope(lm_reader *r, lm_config *c);      /* rotary positions, after the heads (rope.c) */
-/* Number of experts in all and per token; more per token than in all is refused. */
-void lm_read_experts(lm_reader *r, lm_config *c);
+/* Reads what a family's description implies: sizes, heads, positions, the activation, norms, experts. lm_config_read
+ * calls it. What the family has set before is the fallback. */
+void lm_read_plain(lm_reader *r, lm_config *c);
+void lm_read_rope(lm_reader *r, lm_config *c); /* rotary positions, after the heads (rope.c) */
 /* The dense layers of a model with experts: config.json lists them; in a GGUF the tensors differ. */
 void lm_read_dense_layers(lm_reader *r, lm_config *c);
-/* Maps a name such as "gelu" to c->act; an unknown name is refused. */
-void lm_read_activation(lm_reader *r, lm_config *c, rlx_act fallback);
+/* How experts are routed, for families that leave more than the number to the file: what a share is, their sum and
+ * scale, groups, shared experts, leading layers without experts. */
+void lm_read_router(lm_reader *r, lm_config *c, lm_router router);
+/* The first n layers have no experts. */
+void lm_set_leading_dense(lm_reader *r, lm_config *c, int64_t n);
+/* Layers after the last that predict further tokens. */
+void lm_read_next_layers(lm_reader *r, lm_config *c);
+/* Allocates a value per layer, 0; NULL after a failure. */
+uint8_t *lm_new_layer_flags(lm_reader *r, const lm_config *c);
 /* The layers with a sliding window: from layer_types if present, otherwise all but every `every`-th. */
 void lm_read_windows(lm_reader *r, lm_config *c, int64_t every);
 

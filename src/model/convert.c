@@ -147,6 +147,11 @@ static rlx_status list_tensors(conversion *c) {
     const lm_weight *w = lm_model_weight(c->m, i);
     rlx_file_tensor t = {.name = w->name, .dtype = w->dtype, .shape = w->shape, .bytes = w->bytes};
     t.type = rlx_dtype_describe(w->dtype)->name;
+    const lm_source *from = &c->m->weights.v[i];
+    char name[96];
+    if (from->spec->gguf && lm_write_gguf_name(name, sizeof name, from->spec, from->layer))
+      t.name = rlx_bump_text(&c->m->texts, name, strlen(name));
+    if (!t.name) return RLX_FAIL(RLX_NO_MEMORY, "the name of a weight");
     if (!rlx_array_push(&c->tensors, t)) return RLX_FAIL(RLX_NO_MEMORY, "a list of weights");
   }
   return RLX_OK;
@@ -169,13 +174,24 @@ static const char *difference(const lm_config *a, const lm_config *b) {
     if (a->is_local[i] != b->is_local[i]) return "which layers have a window";
   if (a->rotated != b->rotated || !is_near(a->theta, b->theta)) return "rotary positions";
   if (a->is_local && !is_near(a->local_theta, b->local_theta)) return "rotary positions of layers with a window";
+  if (!is_near(a->temperature, b->temperature) ||
+      (a->temperature > 0 && !is_near(a->temperature_span, b->temperature_span)))
+    return "the growth of queries";
+  if (a->first_context != b->first_context || !is_near(a->rope_gain, b->rope_gain)) return "positions in long contexts";
   bool has = a->rope_factors && !a->factors_are_weights;
   if (has != (b->rope_factors != NULL)) return "the scaling of rotary positions";
   for (int64_t i = 0; has && i < a->rotated / 2; i++)
     if (!is_near((double)a->rope_factors[i], (double)b->rope_factors[i])) return "the scaling of rotary positions";
-  if (a->act != b->act) return "the activation";
-  if (!is_near(a->eps, b->eps) || !is_near(a->embedding_scale, b->embedding_scale)) return "norms or scales";
-  if (a->experts != b->experts || a->experts_used != b->experts_used || a->weigh_all_experts != b->weigh_all_experts)
+  for (int64_t i = 0; (a->skips_rope || b->skips_rope) && i < a->layers; i++)
+    if ((a->skips_rope && a->skips_rope[i]) != (b->skips_rope && b->skips_rope[i])) return "which layers have rope";
+  if (a->act != b->act || a->is_parallel != b->is_parallel) return "the feed-forward part";
+  if (!is_near(a->eps, b->eps) || !is_near(a->embedding_scale, b->embedding_scale) ||
+      !is_near(a->residual_scale, b->residual_scale) || !is_near(a->logit_scale, b->logit_scale))
+    return "norms or scales";
+  if (a->experts != b->experts || a->experts_used != b->experts_used || a->router != b->router ||
+      a->shares_sum_to_1 != b->shares_sum_to_1 || !is_near(a->router_scale, b->router_scale) ||
+      a->groups != b->groups || a->groups_used != b->groups_used || !is_near(a->gate_limit, b->gate_limit) ||
+      a->expert_hidden != b->expert_hidden || a->shared_hidden != b->shared_hidden)
     return "experts";
   if (a->inner != b->inner || a->state != b->state || a->kernel != b->kernel || a->dt_rank != b->dt_rank)
     return "the state space";

@@ -52,7 +52,10 @@ static void make_inputs(lm_build *b) {
     b->positions = rlx_op_reshape(g, b->position, RLX_DIMS(b->sequences, 1));
     if (b->tokens > 1) b->positions = rlx_op_add(g, b->positions, rlx_op_range(g, 0, 1, b->tokens, RLX_I32));
   }
+  bool is_long = (int64_t)b->d->context > b->c->first_context;
   b->factors = lm_weight_node(b, "rope_freqs.weight", 0);
+  if (!b->factors)
+    b->factors = lm_weight_node(b, is_long ? "rope_factors_long.weight" : "rope_factors_short.weight", 0);
   if (!b->factors && b->c->rope_factors)
     b->factors = rlx_op_constant(g, RLX_F32, RLX_DIMS(b->c->rotated / 2), b->c->rope_factors,
                                  (size_t)b->c->rotated / 2 * sizeof(float));
@@ -66,27 +69,33 @@ static rlx_node picked_rows(lm_build *b, rlx_node x, int64_t width) {
 }
 
 /* The last valid row of each sequence: [B, T, width] to [B, 1, width]. */
-static rlx_node last_rows(lm_build *b, rlx_node x) {
+static rlx_node last_row(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
-  if (b->d->page) {
-    if (!b->is_picked) x = picked_rows(b, x, b->c->width);
-    if (!b->is_picked && b->scales) b->scales = picked_rows(b, b->scales, b->d->adapters);
-    b->tokens = (int64_t)b->d->singles + b->d->groups;
-    b->is_picked = true;
-    return x;
-  }
-  if (b->tokens == 1) return x;
   rlx_node first =
     rlx_op_range(g, -1, (double)b->tokens, b->sequences, RLX_I32); /* first row of each sequence, minus 1 */
   rlx_node rows = rlx_op_reshape(g, x, RLX_DIMS(b->sequences * b->tokens, b->c->width));
   rows = rlx_op_gather(g, rows, rlx_op_add(g, first, b->length), 0);
-  b->tokens = 1;
   return rlx_op_reshape(g, rows, RLX_DIMS(b->sequences, 1, b->c->width));
 }
 
-rlx_node lm_active_rows(lm_build *b, uint32_t layer, rlx_node x) {
+/* Reduces values to the rows that get a result, once. */
+static void keep_last_rows(lm_build *b, rlx_node *x, int n) {
+  const bool is_step = b->d->page > 0;
+  if (is_step ? b->is_picked : b->tokens == 1) return;
+  for (int i = 0; i < n; i++) x[i] = is_step ? picked_rows(b, x[i], b->c->width) : last_row(b, x[i]);
+  if (is_step && b->scales) b->scales = picked_rows(b, b->scales, b->d->adapters);
+  b->tokens = is_step ? (int64_t)b->d->singles + b->d->groups : 1;
+  b->is_picked = is_step;
+}
+
+static rlx_node last_rows(lm_build *b, rlx_node x) {
+  keep_last_rows(b, &x, 1);
+  return x;
+}
+
+void lm_keep_active_rows(lm_build *b, uint32_t layer, rlx_node *x, int n) {
   bool is_last = layer + 1 == (uint32_t)b->c->layers;
-  return is_last && (b->d->result == LM_LAST || b->d->result == LM_TOKEN) ? last_rows(b, x) : x;
+  if (is_last && (b->d->result == LM_LAST || b->d->result == LM_TOKEN)) keep_last_rows(b, x, n);
 }
 
 /* Text embeddings: the mean of the valid rows (or the first row), scaled to unit length. */
@@ -107,10 +116,10 @@ static rlx_node pool(lm_build *b, rlx_node x) {
 }
 
 static rlx_node logits_of(lm_build *b, rlx_node x) {
-  const lm_family *family = b->c->family;
-  rlx_node h = family->norm ? family->norm(b, "output_norm", 0, x) : lm_rms_norm(b, "output_norm", 0, x);
+  rlx_node h = lm_norm(b, "output_norm", 0, x);
   bool is_tied = lm_find_weight(b->m, "output.weight") == SIZE_MAX;
-  return lm_soft_cap(b, lm_linear(b, is_tied ? "token_embd" : "output", 0, h), b->c->final_cap);
+  h = lm_scale(b, lm_linear(b, is_tied ? "token_embd" : "output", 0, h), b->c->logit_scale);
+  return lm_soft_cap(b, h, b->c->final_cap);
 }
 
 /* The draw number differs at every step although only the position changes. */
@@ -213,8 +222,8 @@ static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
 static void build_all(lm_build *b) {
   const lm_family *family = b->c->family;
   make_inputs(b);
-  rlx_node x = family->embed ? family->embed(b) : lm_scale(b, lm_rows(b, "token_embd", b->ids), b->c->embedding_scale);
-  for (uint32_t i = 0; i < (uint32_t)b->c->layers; i++) x = family->layer(b, i, x);
+  rlx_node x = family->embed ? family->embed(b) : lm_embed_tokens(b);
+  for (uint32_t i = 0; i < (uint32_t)b->c->layers; i++) x = lm_layer(b, i, x);
   make_result(b, x);
 }
 

@@ -33,9 +33,8 @@ typedef struct lm_build {
 rlx_node lm_weight_node(lm_build *b, const char *name, uint32_t layer);
 /* x w^T, plus the bias if the model has one; name without ".weight". */
 rlx_node lm_linear(lm_build *b, const char *name, uint32_t layer, rlx_node x);
-/* Normalise over the last axis; layer norms add the bias if the model has one. */
-rlx_node lm_rms_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x);
-rlx_node lm_layer_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x);
+/* Normalises over the last axis, as the family does, plus the bias if the model has one. Without such a norm: x. */
+rlx_node lm_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x);
 rlx_node lm_activate(lm_build *b, rlx_node x); /* the configuration's activation */
 rlx_node lm_scale(lm_build *b, rlx_node x, double by);
 rlx_node lm_soft_cap(lm_build *b, rlx_node x, double cap); /* cap tanh(x / cap); cap 0: x */
@@ -46,14 +45,15 @@ rlx_node lm_rows(lm_build *b, const char *name, rlx_node ids);
 rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x);
 /* The same for q, k, v [B, T, heads, head] that are already computed: KV cache and attention. */
 rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v);
-/* down(act(gate x) * up x) */
-rlx_node lm_gated(lm_build *b, uint32_t layer, rlx_node x);
-/* The same with the experts that the router selects for each token. */
-rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x);
+/* The dense feed-forward part, or the experts that the router selects for each token. */
+rlx_node lm_feed_forward(lm_build *b, uint32_t layer, rlx_node x);
+/* layer.c: the embeddings of b->ids, and a layer, of the parts that the model has. */
+rlx_node lm_embed_tokens(lm_build *b);
+rlx_node lm_layer(lm_build *b, uint32_t layer, rlx_node x);
 
-/* Call between attention and the feed-forward part. In the last layer only the rows that the result needs continue:
- * all T, or one per sequence. */
-rlx_node lm_active_rows(lm_build *b, uint32_t layer, rlx_node x);
+/* Call between attention and the feed-forward part with the n values that go on. In the last layer only the rows that
+ * the result needs continue: all T, or one per sequence. */
+void lm_keep_active_rows(lm_build *b, uint32_t layer, rlx_node *x, int n);
 
 /* penalty.c: the logits [B, vocabulary] with the repetition penalty; then the token [B] that was drawn from them. */
 rlx_node lm_penalise(lm_build *b, rlx_node logits);

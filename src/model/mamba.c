@@ -1,6 +1,7 @@
-/* Mamba: a recurrent model without attention; each channel carries a small state from token to token.
+/* Mamba: a recurrent model. In place of attention, each channel carries a small state from token to token; there is no
+ * feed-forward part.
  *
- *   x + out(scan(silu(conv(u))) * silu(z)),   [u, z] = in(norm x)
+ *   out(scan(silu(conv(u))) * silu(z)),   [u, z] = in x
  *
  * The state of a layer is the last inputs of its short convolution (conv.N) and the state of the selective scan
  * (ssm.N), both of fixed size. Tokens past `length` must not change them although the graph computes all T. For such
@@ -11,8 +12,6 @@
 #include "model/family.h"
 
 static void read_mamba(lm_reader *r, lm_config *c) {
-  lm_read_basics(r, c);
-  c->eps = lm_key_number(r, "attention.layer_norm_rms_epsilon", "layer_norm_epsilon", LM_NEEDED);
   c->inner = lm_key_size(r, "ssm.inner_size", "intermediate_size d_inner", LM_NEEDED);
   c->state = lm_key_size(r, "ssm.state_size", "state_size d_state", LM_NEEDED);
   c->kernel = lm_key_size(r, "ssm.conv_kernel", "conv_kernel d_conv", LM_NEEDED);
@@ -56,10 +55,10 @@ static rlx_node convolve(lm_build *b, uint32_t layer, rlx_node u) {
   return rlx_op_transpose(g, y, RLX_DIMS(0, 2, 1));
 }
 
-static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
+static rlx_node scan(lm_build *b, uint32_t i, rlx_node x) {
   const lm_config *c = b->c;
   rlx_graph *g = b->g;
-  rlx_node uz = lm_linear(b, "blk.%.ssm_in", i, lm_rms_norm(b, "blk.%.attn_norm", i, x));
+  rlx_node uz = lm_linear(b, "blk.%.ssm_in", i, x);
   rlx_node z = rlx_op_narrow(g, uz, 2, c->inner, c->inner);
   rlx_node u = rlx_op_silu(g, convolve(b, i, rlx_op_narrow(g, uz, 2, 0, c->inner)));
   rlx_node dbc = lm_linear(b, "blk.%.ssm_x", i, u);
@@ -76,36 +75,35 @@ static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   rlx_node state = state_of(b, "ssm", i, RLX_DIMS(b->sequences, c->inner, c->state)), before = lm_fresh(b, state);
   rlx_node y = rlx_op_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_Y);
   store_state(b, state, rlx_op_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_H));
-  return rlx_op_add(g, x, lm_linear(b, "blk.%.ssm_out", i, rlx_op_mul(g, y, rlx_op_silu(g, z))));
+  return lm_linear(b, "blk.%.ssm_out", i, rlx_op_mul(g, y, rlx_op_silu(g, z)));
 }
 
 /* clang-format off */
 static const lm_tensor tensors[] = {
-  LM_TENSOR("token_embd.weight", "embeddings.weight", {LM_VOCABULARY, LM_WIDTH}),
-  LM_TENSOR("output_norm.weight", "norm_f.weight", {LM_WIDTH}),
-  LM_TENSOR("output.weight", "lm_head.weight", {LM_VOCABULARY, LM_WIDTH}, .when = LM_MAYBE),
-  LM_TENSOR("blk.%.attn_norm.weight", "layers.%.norm.weight", {LM_WIDTH}),
   LM_TENSOR("blk.%.ssm_in.weight", "layers.%.mixer.in_proj.weight", {LM_TWO_INNER, LM_WIDTH}),
-  LM_TENSOR("blk.%.ssm_in.bias", "layers.%.mixer.in_proj.bias", {LM_TWO_INNER}, .when = LM_MAYBE),
+  LM_TENSOR("blk.%.ssm_in.bias", "layers.%.mixer.in_proj.bias", {LM_TWO_INNER}, .is_optional = true),
   LM_TENSOR("blk.%.ssm_conv1d.weight", "layers.%.mixer.conv1d.weight", {LM_INNER, LM_KERNEL}, .as_f32 = true),
-  LM_TENSOR("blk.%.ssm_conv1d.bias", "layers.%.mixer.conv1d.bias", {LM_INNER}, .when = LM_MAYBE),
+  LM_TENSOR("blk.%.ssm_conv1d.bias", "layers.%.mixer.conv1d.bias", {LM_INNER}, .is_optional = true),
   LM_TENSOR("blk.%.ssm_x.weight", "layers.%.mixer.x_proj.weight", {LM_DT_B_C, LM_INNER}),
   LM_TENSOR("blk.%.ssm_dt.weight", "layers.%.mixer.dt_proj.weight", {LM_INNER, LM_DT_RANK}),
   LM_TENSOR("blk.%.ssm_dt.bias", "layers.%.mixer.dt_proj.bias", {LM_INNER}),
   LM_TENSOR("blk.%.ssm_a", "layers.%.mixer.A_log", {LM_INNER, LM_STATE}, .recipe = LM_NEG_EXP, .as_f32 = true),
   LM_TENSOR("blk.%.ssm_d", "layers.%.mixer.D", {LM_INNER}),
   LM_TENSOR("blk.%.ssm_out.weight", "layers.%.mixer.out_proj.weight", {LM_WIDTH, LM_INNER}),
-  LM_TENSOR("blk.%.ssm_out.bias", "layers.%.mixer.out_proj.bias", {LM_WIDTH}, .when = LM_MAYBE),
+  LM_TENSOR("blk.%.ssm_out.bias", "layers.%.mixer.out_proj.bias", {LM_WIDTH}, .is_optional = true),
 };
 /* clang-format on */
 
 const lm_family lm_mamba = {
   .name = "mamba",
   .architectures = "MambaForCausalLM MambaModel mamba",
+  .has = LM_OUTPUT_NORM | LM_ATTN_NORM,
+  .may_have = LM_OUTPUT,
+  .positions = LM_NO_ROPE,
   .is_recurrent = true,
-  .read = read_mamba,
-  .tensors = tensors,
-  .n_tensors = sizeof tensors / sizeof *tensors,
-  .layer = layer,
   .is_tied = true,
+  .hf_names = "token_embd=embeddings output_norm=norm_f attn_norm=norm",
+  .read = read_mamba,
+  LM_OWN_TENSORS(tensors),
+  .mix = scan,
 };

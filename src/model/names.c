@@ -26,6 +26,7 @@ static const char *const prefixes[] = {"",
                                        "model.",
                                        "transformer.",
                                        "bert.",
+                                       "gpt_neox.",
                                        "backbone.",
                                        "language_model.model.",
                                        "language_model.",
@@ -44,6 +45,10 @@ bool lm_write_name(char *out, size_t cap, const char *pattern, uint32_t layer, u
   return true;
 }
 
+bool lm_write_gguf_name(char *out, size_t cap, const lm_tensor *spec, uint32_t layer) {
+  return lm_write_name(out, cap, spec->gguf ? spec->gguf : spec->name, layer, 0);
+}
+
 /* ---- Shapes ---- */
 
 static int64_t size_of(const lm_config *c, lm_size size) {
@@ -53,13 +58,16 @@ static int64_t size_of(const lm_config *c, lm_size size) {
     case LM_VOCABULARY: return c->vocabulary;
     case LM_CONTEXT: return c->context;
     case LM_HIDDEN: return c->hidden;
+    case LM_UP_ROWS: return (c->family->has & LM_JOINED_GATE ? 2 : 1) * c->hidden;
     case LM_Q_ROWS: return c->heads * c->head;
     case LM_KV_ROWS: return c->kv_heads * c->head;
     case LM_QKV_ROWS: return (c->heads + 2 * c->kv_heads) * c->head;
     case LM_HEAD: return c->head;
+    case LM_HEADS: return c->heads;
     case LM_ROPE_PAIRS: return c->rotated / 2;
     case LM_EXPERTS: return c->experts;
     case LM_EXPERT_HIDDEN: return c->expert_hidden;
+    case LM_SHARED_HIDDEN: return c->shared_hidden;
     case LM_INNER: return c->inner;
     case LM_TWO_INNER: return 2 * c->inner;
     case LM_STATE: return c->state;
@@ -77,11 +85,18 @@ static rlx_dims shape_of(const lm_config *c, const lm_tensor *spec) {
   return d;
 }
 
+static bool is_transposed(const lm_tensor *spec) {
+  return spec->recipe == LM_TRANSPOSED || spec->recipe == LM_EVEN_ROWS || spec->recipe == LM_ODD_ROWS;
+}
+
 /* The shape of a tensor in the file: of one expert, or transposed. */
 static rlx_dims shape_in_file(const lm_config *c, const lm_tensor *spec, bool is_stacked) {
   rlx_dims d = shape_of(c, spec);
   if (is_stacked) d = (rlx_dims){.v = {d.v[1], d.v[2]}, .n = d.n - 1};
-  if (c->is_hf && spec->recipe == LM_TRANSPOSED) d = (rlx_dims){.v = {d.v[1], d.v[0]}, .n = 2};
+  if (c->is_hf && is_transposed(spec) && d.n == 3) d = (rlx_dims){.v = {d.v[0], d.v[2], d.v[1]}, .n = 3};
+  else if (c->is_hf && spec->recipe == LM_TRANSPOSED) d = (rlx_dims){.v = {d.v[1], d.v[0]}, .n = 2};
+  if (c->is_hf && (spec->recipe == LM_EVEN_ROWS || spec->recipe == LM_ODD_ROWS)) d.v[d.n - 1] *= 2;
+  if (c->is_hf && (spec->recipe == LM_FIRST_HALF || spec->recipe == LM_SECOND_HALF)) d.v[1] *= 2;
   return d;
 }
 
@@ -139,9 +154,14 @@ static const rlx_file_tensor *find_hf(resolver *r, const char *pattern, uint32_t
 
 static bool is_weight_type(rlx_dtype t) { return rlx_dtype_is_weight_float(t) || rlx_dtype_is_block(t); }
 
+/* The bytes are in no Hugging Face file. */
+static bool is_computed(const lm_tensor *spec) {
+  return spec->recipe == LM_ROPE_FACTORS || spec->recipe == LM_LONG_FACTORS;
+}
+
 static bool wants_f32(const lm_config *c, const lm_tensor *spec, const rlx_dims *shape) {
   return spec->as_f32 || shape->n == 1 ||
-         (c->is_hf && (spec->recipe == LM_PLUS_ONE || spec->recipe == LM_NEG_EXP || spec->recipe == LM_ROPE_FACTORS));
+         (c->is_hf && (spec->recipe == LM_PLUS_ONE || spec->recipe == LM_NEG_EXP || is_computed(spec)));
 }
 
 static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i, bool is_stacked) {
@@ -154,7 +174,7 @@ static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i,
     return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; weights are f32, f16, bf16 or blocks", t->name,
                     rlx_dtype_describe(t->dtype)->name);
   bool is_block = rlx_dtype_is_block(t->dtype);
-  if (is_block && (wants_f32(c, s->spec, &s->weight.shape) || (c->is_hf && s->spec->recipe == LM_TRANSPOSED)))
+  if (is_block && (wants_f32(c, s->spec, &s->weight.shape) || (c->is_hf && is_transposed(s->spec))))
     return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; this one must be f32, f16 or bf16", t->name,
                     rlx_dtype_describe(t->dtype)->name);
   if (t->dtype != s->from[0]->dtype)
@@ -181,7 +201,7 @@ static const rlx_file_tensor *find_part(resolver *r, const char *pattern, uint32
 /* Finds the tensors that a weight consists of. from stays NULL if it is missing or of an unsupported type. */
 static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t layer, lm_source *s) {
   const lm_config *c = &r->m->config;
-  const char *pattern = c->is_hf ? spec->hf ? spec->hf : "" : spec->name;
+  const char *pattern = c->is_hf ? spec->hf ? spec->hf : "" : spec->gguf ? spec->gguf : spec->name;
   if (!c->is_hf && spec->apart && !find_part(r, pattern, layer, 0) && find_part(r, spec->apart, layer, 0))
     pattern = spec->apart;
   bool is_stacked = strchr(pattern, '#') != NULL;
@@ -201,6 +221,42 @@ static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t laye
   return RLX_OK;
 }
 
+static rlx_status check_packed(const rlx_file_tensor *t, rlx_dims want) {
+  if (t->dtype != RLX_U8)
+    return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; packed weights are u8", t->name, t->type);
+  if (same_sizes(&t->shape, &want)) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "tensor '%s' is %s; by the configuration it is %s", t->name, shape_to_text(&t->shape).v,
+                  shape_to_text(&want).v);
+}
+
+/* The blocks of a packed weight and their scales, if the file has them: 32 elements are 16 bytes and one. */
+static rlx_status find_packed(resolver *r, const lm_tensor *spec, uint32_t layer, lm_source *s) {
+  static const char *const endings[2] = {"_blocks", "_scales"};
+  const rlx_file_tensor *found[2];
+  const int64_t *shape = s->weight.shape.v;
+  const int64_t rows = spec->recipe == LM_TRANSPOSED ? shape[1] : 2 * shape[1];
+  for (int i = 0; i < 2; i++) {
+    char pattern[160];
+    snprintf(pattern, sizeof pattern, "%s%s", spec->hf, endings[i]);
+    found[i] = find_hf(r, pattern, layer, 0);
+  }
+  if (!found[0] || !found[1]) return RLX_OK;
+  if (shape[2] % 32)
+    return RLX_FAIL(RLX_INVALID, "tensor '%s' has rows of %lld elements; expected a multiple of 32", found[0]->name,
+                    (long long)shape[2]);
+  RLX_TRY(check_packed(found[0], RLX_DIMS(shape[0], rows, shape[2] / 32, 16)));
+  RLX_TRY(check_packed(found[1], RLX_DIMS(shape[0], rows, shape[2] / 32)));
+  s->n_from = 2;
+  s->from = rlx_bump_alloc(&r->m->texts, 2, sizeof *s->from);
+  if (!s->from) return RLX_FAIL(RLX_NO_MEMORY, "sources of '%s'", s->weight.name);
+  for (int i = 0; i < 2; i++) {
+    s->from[i] = found[i];
+    r->is_taken[found[i] - rlx_file_tensor_at(r->m->file, 0)] = true;
+  }
+  s->is_packed = true;
+  return RLX_OK;
+}
+
 static void note_missing(resolver *r, const lm_tensor *spec, uint32_t layer, const char *name) {
   char hf[192] = "";
   if (r->m->config.is_hf && spec->hf) lm_write_name(hf, sizeof hf, spec->hf, layer, 0);
@@ -212,37 +268,38 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
   const lm_config *c = &r->m->config;
   char name[96];
   if (!lm_write_name(name, sizeof name, spec->name, layer, 0)) return RLX_FAIL(RLX_INVALID, "name %s", spec->name);
-  lm_source s = {.spec = spec, .weight = {.name = rlx_bump_text(&r->m->texts, name, strlen(name))}};
+  lm_source s = {.spec = spec, .layer = layer, .weight = {.name = rlx_bump_text(&r->m->texts, name, strlen(name))}};
   if (!s.weight.name) return RLX_FAIL(RLX_NO_MEMORY, "name %s", name);
   s.weight.shape = shape_of(c, spec);
-  bool is_computed = c->is_hf && spec->recipe == LM_ROPE_FACTORS;
-  if (is_computed && !c->factors_are_weights) return RLX_OK;
+  bool computed = c->is_hf && is_computed(spec);
+  if (computed && !c->factors_are_weights) return RLX_OK;
   size_t n_unsupported = r->n_unsupported;
-  if (!is_computed) RLX_TRY(find_sources(r, spec, layer, &s));
+  if (c->is_hf && spec->may_be_packed) RLX_TRY(find_packed(r, spec, layer, &s));
+  if (!computed && !s.from) RLX_TRY(find_sources(r, spec, layer, &s));
   if (r->n_unsupported > n_unsupported) return RLX_OK; /* reported at the end, with all of them */
-  if (!is_computed && !s.from) {
-    if (spec->when != LM_MAYBE && spec->when != LM_MAYBE_DENSE) note_missing(r, spec, layer, name);
+  if (!computed && !s.from) {
+    if (!spec->is_optional) note_missing(r, spec, layer, name);
     return RLX_OK;
   }
-  s.weight.dtype = wants_f32(c, spec, &s.weight.shape) ? RLX_F32 : s.from[0]->dtype;
+  s.weight.dtype = s.is_packed ? RLX_MXFP4 : wants_f32(c, spec, &s.weight.shape) ? RLX_F32 : s.from[0]->dtype;
   RLX_TRY_AT(rlx_tensor_bytes(s.weight.dtype, s.weight.shape, &s.weight.bytes), "weight '%s'", name);
   if (!rlx_array_push(&r->m->weights, s)) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s'", name);
   return RLX_OK;
 }
 
 static bool is_wanted(const lm_config *c, const lm_tensor *spec, uint32_t layer) {
-  if (spec->when == LM_DENSE || spec->when == LM_MAYBE_DENSE) return !lm_has_experts(c, layer);
+  if (spec->when == LM_DENSE) return !lm_has_experts(c, layer);
   return spec->when == LM_EXPERT ? lm_has_experts(c, layer) : true;
 }
 
 /* Refuses layers beyond the number in the configuration. */
 static rlx_status check_no_more_layers(resolver *r, const lm_tensor *spec) {
   const lm_config *c = &r->m->config;
-  uint32_t next = (uint32_t)c->layers;
+  uint32_t next = (uint32_t)(c->layers + c->next_layers);
   char name[96];
   const rlx_file_tensor *more = NULL;
   if (c->is_hf && spec->hf && !strchr(spec->hf, '#')) more = find_hf(r, spec->hf, next, 0);
-  else if (!c->is_hf && lm_write_name(name, sizeof name, spec->name, next, 0))
+  else if (!c->is_hf && lm_write_gguf_name(name, sizeof name, spec, next))
     more = rlx_file_tensor_find(r->m->file, name);
   return more ? RLX_FAIL(RLX_INVALID, "the configuration has %u layers, but there is a tensor '%s'", (unsigned)next,
                          more->name)
@@ -252,7 +309,7 @@ static rlx_status check_no_more_layers(resolver *r, const lm_tensor *spec) {
 /* Without a vocabulary size in the configuration, the rows of the token embedding give it. */
 static rlx_status infer_vocabulary(resolver *r) {
   lm_config *c = &r->m->config;
-  const lm_tensor *spec = &c->family->tensors[0]; /* always the token embedding */
+  const lm_tensor *spec = &r->m->tensors[0]; /* always the token embedding */
   const rlx_file_tensor *t = c->is_hf ? find_hf(r, spec->hf, 0, 0) : rlx_file_tensor_find(r->m->file, spec->name);
   if (c->vocabulary || !t) return RLX_OK;
   if (t->shape.n != 2 || t->shape.v[0] < 1 || t->shape.v[0] > LM_MAX_SIZE)
@@ -264,12 +321,13 @@ static rlx_status infer_vocabulary(resolver *r) {
 
 static rlx_status resolve_all(resolver *r) {
   const lm_config *c = &r->m->config;
+  RLX_TRY(lm_list_tensors(c, &r->m->texts, &r->m->tensors, &r->m->n_tensors));
   RLX_TRY(infer_vocabulary(r));
   if ((uint64_t)c->layers > rlx_file_tensor_count(r->m->file))
     return RLX_FAIL(RLX_INVALID, "the configuration has %lld layers, but the file only %u tensors",
                     (long long)c->layers, (unsigned)rlx_file_tensor_count(r->m->file));
-  for (size_t i = 0; i < c->family->n_tensors; i++) {
-    const lm_tensor *spec = &c->family->tensors[i];
+  for (size_t i = 0; i < r->m->n_tensors; i++) {
+    const lm_tensor *spec = &r->m->tensors[i];
     bool has_layers = strchr(spec->name, '%') != NULL, is_used = false;
     for (uint32_t layer = 0; layer < (has_layers ? (uint32_t)c->layers : 1); layer++) {
       if (!is_wanted(c, spec, layer)) continue;
@@ -289,6 +347,11 @@ static rlx_status resolve_all(resolver *r) {
 /* ---- Agreement with the configuration ---- */
 
 static bool has_weight(const lm_model *m, const char *name) { return lm_find_weight(m, name) != SIZE_MAX; }
+
+/* The bias that stands for those of attention. */
+static const char *attention_bias(const lm_model *m) {
+  return m->config.family->has & LM_JOINED_QKV ? "blk.0.attn_qkv.bias" : "blk.0.attn_q.bias";
+}
 
 /* Refuses a configuration and tensors that disagree about biases: they belong to two models. */
 static rlx_status check_biases(const lm_model *m, lm_tristate declared, const char *field, const char *weight) {
@@ -330,12 +393,20 @@ static rlx_status check_head(const lm_model *m) {
 static rlx_status check_agreement(const lm_model *m) {
   const lm_config *c = &m->config;
   RLX_TRY(check_head(m));
-  RLX_TRY(check_biases(m, c->has_attention_bias, "attention_bias", "blk.0.attn_q.bias"));
+  RLX_TRY(check_biases(m, c->has_attention_bias, "attention_bias", attention_bias(m)));
   if (!c->experts) RLX_TRY(check_biases(m, c->has_mlp_bias, "mlp_bias", "blk.0.ffn_down.bias"));
   if (!c->is_hf && c->rope_factors && has_weight(m, "rope_freqs.weight"))
     return RLX_FAIL(RLX_UNSUPPORTED, "rotary positions are stretched twice: by rope.scaling and by the tensor "
                                      "'rope_freqs.weight'");
   return RLX_OK;
+}
+
+/* Whether a tensor belongs to a layer that predicts further tokens. */
+static bool is_of_next_layer(const lm_config *c, const char *name) {
+  const char *at = strstr(name, c->is_hf ? "layers." : "blk.");
+  if (!at) return false;
+  long layer = strtol(strchr(at, '.') + 1, NULL, 10);
+  return layer >= c->layers && layer < c->layers + c->next_layers;
 }
 
 /* Refuses tensors that no weight uses. */
@@ -344,7 +415,7 @@ static rlx_status refuse_leftovers(resolver *r) {
   leftover one = {.kind = c->is_hf ? LEFT_HF_TENSOR : LEFT_TENSOR};
   for (uint32_t i = 0; i < rlx_file_tensor_count(r->m->file); i++) {
     one.name = rlx_file_tensor_at(r->m->file, i)->name;
-    if (!r->is_taken[i]) leftover_add(&c->left, &one);
+    if (!r->is_taken[i] && !is_of_next_layer(c, one.name)) leftover_add(&c->left, &one);
   }
   RLX_TRY_AT(leftover_refuse(&c->left), "family %s", c->family->name);
   return RLX_OK;

@@ -35,6 +35,9 @@ void lm_note_text(lm_reader *r, const char *gguf, const char *value);
 rlx_status lm_config_read_recorded(const rlx_file *f, lm_config *out,
                                    void (*reported)(void *user, const char *gguf, const rlx_meta *value), void *user);
 
+/* families.c: finds the family. RLX_UNSUPPORTED: it is not known. */
+rlx_status lm_find_family(lm_reader *r, lm_config *c);
+
 /* Marks keys as known without reading them, if they do not matter here. Same lists as for lm_key_size. */
 void lm_reader_mark_known(lm_reader *r, const char *gguf, const char *hf);
 /* The first of these keys that is present and not null; NULL: none. *key: where its name starts. */

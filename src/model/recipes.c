@@ -36,28 +36,54 @@ size_t lm_paired_row(size_t head, size_t i) {
   return i - in + in / 2 + (in % 2) * (head / 2);
 }
 
+/* Index in the file of row i of q, k and v: there each head of keys follows its queries, and its values follow it. */
+static size_t grouped_row(const lm_config *c, size_t i) {
+  const size_t head = (size_t)c->head, kv = (size_t)c->kv_heads, heads = (size_t)c->heads, each = heads / kv;
+  const size_t of = i / head, in = i % head; /* the head among all of q, k and v */
+  const size_t group = of < heads ? of / each : (of - heads) % kv;
+  const size_t place = of < heads ? of % each : each + (of - heads) / kv;
+  return (group * (each + 2) + place) * head + in;
+}
+
+static size_t row_in_file(const lm_config *c, lm_recipe recipe, size_t i) {
+  switch (recipe) {
+    case LM_PAIR_ROWS: return lm_paired_row((size_t)c->head, i);
+    case LM_GROUPED_ROWS: return grouped_row(c, i);
+    case LM_EVEN_ROWS: return 2 * i;
+    case LM_ODD_ROWS: return 2 * i + 1;
+    default: return i;
+  }
+}
+
+/* Elements that change, and vectors, whose elements are rows. */
 static rlx_status read_floats(const lm_model *m, const lm_source *s, lm_recipe recipe, float *out) {
   const rlx_file_tensor *t = s->from[0];
   void *raw;
   RLX_TRY(load(m, t, &raw));
   for (size_t i = 0, n = s->weight.bytes / sizeof *out; i < n; i++) {
-    float x = float_at(t->dtype, raw, recipe == LM_PAIR_ROWS ? lm_paired_row((size_t)m->config.head, i) : i);
+    float x = float_at(t->dtype, raw, row_in_file(&m->config, recipe, i));
     out[i] = recipe == LM_PLUS_ONE ? 1 + x : recipe == LM_NEG_EXP ? -expf(x) : x;
   }
   rlx_mem_free(raw);
   return RLX_OK;
 }
 
-/* Transposes [in, out] to [out, in]. */
-static rlx_status read_transposed(const lm_model *m, const lm_source *s, unsigned char *out) {
+/* Transposes [in, out] to [out, in], of each expert if there are several; or takes every second of `out` only. */
+static rlx_status read_transposed(const lm_model *m, const lm_source *s, lm_recipe recipe, unsigned char *out) {
   const rlx_file_tensor *t = s->from[0];
-  size_t size = rlx_dtype_describe(t->dtype)->block_bytes;
-  size_t rows = (size_t)s->weight.shape.v[0], columns = (size_t)s->weight.shape.v[1];
+  const rlx_dims *shape = &s->weight.shape;
+  const bool has_experts = recipe != LM_TRANSPOSED || shape->n == 3;
+  const size_t size = rlx_dtype_describe(t->dtype)->block_bytes, experts = has_experts ? (size_t)shape->v[0] : 1;
+  const size_t rows = (size_t)shape->v[has_experts];
+  const size_t columns = shape->n == 1 + has_experts ? 1 : (size_t)shape->v[1 + has_experts];
+  const size_t step = recipe == LM_TRANSPOSED ? 1 : 2, first = recipe == LM_ODD_ROWS;
   void *raw;
   RLX_TRY(load(m, t, &raw));
   const unsigned char *from = raw;
-  for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < columns; j++) memcpy(out + (i * columns + j) * size, from + (j * rows + i) * size, size);
+  for (size_t e = 0; e < experts; e++, from += step * rows * columns * size)
+    for (size_t i = 0; i < rows; i++)
+      for (size_t j = 0; j < columns; j++, out += size)
+        memcpy(out, from + (j * step * rows + i * step + first) * size, size);
   rlx_mem_free(raw);
   return RLX_OK;
 }
@@ -78,6 +104,51 @@ static rlx_status read_paired(const lm_model *m, const lm_source *s, unsigned ch
   return status;
 }
 
+static rlx_status read_grouped(const lm_model *m, const lm_source *s, unsigned char *out) {
+  const rlx_file_tensor *t = s->from[0];
+  const size_t rows = (size_t)s->weight.shape.v[0], one = t->bytes / rows;
+  void *raw;
+  RLX_TRY(load(m, t, &raw));
+  for (size_t i = 0; i < rows; i++) memcpy(out + i * one, (unsigned char *)raw + grouped_row(&m->config, i) * one, one);
+  rlx_mem_free(raw);
+  return RLX_OK;
+}
+
+/* 32 elements of mxfp4: in the file neighbours share a byte, in a block elements half a block apart. */
+static void repack(const unsigned char *from, unsigned char scale, unsigned char *out) {
+  out[0] = scale;
+  for (int i = 0; i < 16; i++) {
+    const int low = from[i / 2] >> 4 * (i % 2), high = from[8 + i / 2] >> 4 * (i % 2);
+    out[1 + i] = (unsigned char)((low & 15) | (high & 15) << 4);
+  }
+}
+
+/* All rows, or every second: gate and up of gpt-oss alternate. */
+static rlx_status read_packed(const lm_model *m, const lm_source *s, lm_recipe recipe, unsigned char *out) {
+  const int64_t *shape = s->weight.shape.v;
+  const size_t n = (size_t)shape[0] * (size_t)shape[1], blocks = (size_t)shape[2] / 32;
+  const size_t step = recipe == LM_TRANSPOSED ? 1 : 2, first = recipe == LM_ODD_ROWS;
+  void *nibbles, *scales;
+  RLX_TRY(load(m, s->from[0], &nibbles));
+  rlx_status status = load(m, s->from[1], &scales);
+  for (size_t i = 0; i < n && !status; i++)
+    for (size_t k = 0; k < blocks; k++, out += 17) {
+      const size_t at = (i * step + first) * blocks + k;
+      repack((unsigned char *)nibbles + at * 16, ((unsigned char *)scales)[at], out);
+    }
+  rlx_mem_free(nibbles);
+  rlx_mem_free(scales);
+  return status;
+}
+
+/* Of each expert's rows the first half or the second. */
+static rlx_status read_half(const lm_model *m, const lm_source *s, bool is_second, unsigned char *out) {
+  const size_t experts = (size_t)s->weight.shape.v[0], half = s->weight.bytes / experts;
+  for (size_t i = 0; i < experts; i++)
+    RLX_TRY(rlx_file_read_tensor(m->file, s->from[0], (2 * i + is_second) * half, out + i * half, half));
+  return RLX_OK;
+}
+
 static rlx_status read_in_order(const lm_model *m, const lm_source *s, unsigned char *out) {
   for (size_t i = 0, at = 0; i < s->n_from; at += s->from[i++]->bytes)
     RLX_TRY(rlx_file_read_tensor(m->file, s->from[i], 0, out + at, s->from[i]->bytes));
@@ -91,14 +162,18 @@ static lm_recipe recipe_of(const lm_model *m, const lm_source *s) {
 static rlx_status read_one(const lm_model *m, const lm_source *s, void *data) {
   const lm_config *c = &m->config;
   const lm_recipe recipe = recipe_of(m, s);
-  if (recipe == LM_ROPE_FACTORS) {
-    memcpy(data, c->rope_factors, s->weight.bytes);
+  if (recipe == LM_ROPE_FACTORS || recipe == LM_LONG_FACTORS) {
+    memcpy(data, recipe == LM_LONG_FACTORS ? c->long_factors : c->rope_factors, s->weight.bytes);
     return RLX_OK;
   }
+  if (s->is_packed) return read_packed(m, s, recipe, data);
   if (recipe == LM_PLUS_ONE || recipe == LM_NEG_EXP || s->weight.dtype != s->from[0]->dtype)
     return read_floats(m, s, recipe, data);
-  if (recipe == LM_TRANSPOSED) return read_transposed(m, s, data);
+  if (recipe == LM_TRANSPOSED || recipe == LM_EVEN_ROWS || recipe == LM_ODD_ROWS)
+    return read_transposed(m, s, recipe, data);
   if (recipe == LM_PAIR_ROWS) return read_paired(m, s, data);
+  if (recipe == LM_GROUPED_ROWS) return read_grouped(m, s, data);
+  if (recipe == LM_FIRST_HALF || recipe == LM_SECOND_HALF) return read_half(m, s, recipe == LM_SECOND_HALF, data);
   return read_in_order(m, s, data);
 }
 

@@ -8,8 +8,10 @@
  *            pairs not at all, those between are interpolated
  *   yarn     pairs with more than beta_fast rotations within that context not at all, those with fewer than beta_slow
  *            by the factor, those between are interpolated; attention scores are scaled up slightly
- * A GGUF stores the factors of llama3 as a tensor (rope_freqs.weight), so from a Hugging Face folder they become
- * that weight. Linear and yarn are metadata in both formats.
+ *   longrope a list of factors for contexts up to the original one, another for longer ones; attention scores are
+ *            scaled up by how much longer the context may be
+ * A GGUF stores the factors of longrope as two tensors, those of llama3 as one (rope_freqs.weight), so from a Hugging
+ * Face folder they become these weights. Linear and yarn are metadata in both formats.
  *
  * Hugging Face has two spellings: rope_theta next to rope_scaling, and both together as rope_parameters, which may
  * hold one set per kind of layer. */
@@ -18,6 +20,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/family.h"
 #include "model/reader.h"
 
 static double number_at(lm_reader *r, const json_t *object, const char *key, double fallback) {
@@ -76,7 +79,11 @@ static void scale_yarn(lm_reader *r, lm_config *c, const yarn *y) {
     lm_reader_fail(r, RLX_INVALID, "yarn from a context of %g with %g and %g rotations; expected numbers above 0",
                    y->first, y->fast, y->slow);
   if (r->status || !make_factors(r, c)) return;
-  double low = floor(pair_of(c, y, y->fast)), high = ceil(pair_of(c, y, y->slow));
+  double low = pair_of(c, y, y->fast), high = pair_of(c, y, y->slow);
+  if (!c->family->yarn_is_exact) {
+    low = floor(low);
+    high = ceil(high);
+  }
   low = low < 0 ? 0 : low;
   high = high > (double)c->rotated - 1 ? (double)c->rotated - 1 : high;
   if (high <= low) high = low + 0.001;
@@ -87,6 +94,59 @@ static void scale_yarn(lm_reader *r, lm_config *c, const yarn *y) {
   }
   c->attention_scale = y->attention * y->attention / sqrt((double)c->head);
 }
+
+/* ---- longrope ---- */
+
+/* Positions as long as `gain` times for q and for k each: all scores are scaled, or those of the rotated part. */
+static void scale_scores(lm_config *c, double gain) {
+  if (c->rotated == c->head) c->attention_scale = gain * gain / sqrt((double)c->head);
+  else c->rope_gain = gain * gain;
+}
+
+static float *read_factors(lm_reader *r, const lm_config *c, const json_t *set, const char *key) {
+  const json_t *list = json_object_get(set, key);
+  const size_t n = (size_t)c->rotated / 2;
+  if (r->status) return NULL;
+  if (json_array_size(list) != n) {
+    lm_reader_fail(r, RLX_INVALID, "config.json's %s has %zu factors; expected %zu", key, json_array_size(list), n);
+    return NULL;
+  }
+  float *factors = rlx_mem_calloc(n, sizeof *factors);
+  if (!factors) lm_reader_fail(r, RLX_NO_MEMORY, "%zu factors of rotary positions", n);
+  for (size_t i = 0; factors && i < n; i++) {
+    double x = json_number_value(json_array_get(list, i));
+    if (!(x > 0 && x < 1e30))
+      lm_reader_fail(r, RLX_INVALID, "config.json's %s has an element %zu that is no factor", key, i);
+    factors[i] = (float)x;
+  }
+  return factors;
+}
+
+static void read_hf_longrope(lm_reader *r, lm_config *c, const json_t *set) {
+  double first = lm_key_number(r, NULL, "original_max_position_embeddings", (double)c->context);
+  first = number_at(r, set, "original_max_position_embeddings", first);
+  double factor = number_at(r, set, "factor", (double)c->context / first);
+  double gain = factor <= 1 || first <= 1 ? 1 : sqrt(1 + log(factor) / log(first));
+  gain = (double)(float)number_at(r, set, "attention_factor", gain); /* as a GGUF of the same model has it */
+  c->rope_factors = read_factors(r, c, set, "short_factor");
+  c->long_factors = read_factors(r, c, set, "long_factor");
+  c->factors_are_weights = true;
+  c->first_context = first < (double)LM_MAX_SIZE ? (int64_t)first : LM_MAX_SIZE;
+  lm_note_size(r, "rope.scaling.original_context_length", c->first_context);
+  lm_note_number(r, "rope.scaling.attn_factor", gain);
+  scale_scores(c, gain);
+}
+
+/* The factors are tensors; without them these keys say nothing. */
+static void read_gguf_longrope(lm_reader *r, lm_config *c) {
+  int64_t first = lm_key_size(r, "rope.scaling.original_context_length", NULL, c->context);
+  double gain = lm_key_number(r, "rope.scaling.attn_factor", NULL, 1);
+  if (!rlx_file_tensor_find(r->file, "rope_factors_long.weight")) return;
+  c->first_context = first;
+  if (gain > 0) scale_scores(c, gain);
+}
+
+/* ---- Reading ---- */
 
 static double default_attention_scale(double factor, double by) { return factor <= 1 ? 1 : 0.1 * by * log(factor) + 1; }
 
@@ -135,7 +195,9 @@ static const char *kind_of(lm_reader *r, const json_t *set) {
 static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
   static const struct {
     const char *kind, *words;
-  } kinds[] = {{"default", ""},
+  } kinds[] = {{"dynamic", "alpha factor beta_fast beta_slow mscale mscale_all_dim"},
+               {"longrope", "factor original_max_position_embeddings short_factor long_factor attention_factor"},
+               {"default", ""},
                {"linear", "factor"},
                {"llama3", "factor low_freq_factor high_freq_factor original_max_position_embeddings"},
                {"yarn", "factor original_max_position_embeddings beta_fast beta_slow mscale mscale_all_dim "
@@ -144,6 +206,16 @@ static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (strcmp(name, kinds[i].kind) == 0) collect_unread(c, scaling, kinds[i].words);
   if (strcmp(name, "default") == 0) return;
+  if (strcmp(name, "longrope") == 0 && (c->family->may_have & LM_LONG_ROPE)) {
+    read_hf_longrope(r, c, scaling);
+    return;
+  }
+  if (strcmp(name, "dynamic") == 0 && json_object_get(scaling, "alpha") && c->family->stretches_base) {
+    double n = (double)c->rotated;
+    c->theta *= pow(number_at(r, scaling, "alpha", 1), n / (n - 2));
+    lm_note_number(r, "rope.freq_base", c->theta);
+    return;
+  }
   double factor = number_at(r, scaling, "factor", 1);
   if (strcmp(name, "llama3") != 0) { /* llama3 factors are a tensor in GGUF */
     lm_note_text(r, "rope.scaling.type", name);
@@ -215,6 +287,10 @@ static void skip_yarn_keys(lm_reader *r) {
 static void read_gguf_scaling(lm_reader *r, lm_config *c) {
   const char *kind = lm_key_text(r, "rope.scaling.type", NULL, "linear");
   double factor = read_gguf_factor(r);
+  if ((c->family->may_have & LM_LONG_ROPE) && factor <= 0 && strcmp(kind, "yarn") != 0) {
+    read_gguf_longrope(r, c);
+    return;
+  }
   if (strcmp(kind, "none") == 0 || (strcmp(kind, "linear") == 0 && factor <= 0)) {
     skip_yarn_keys(r);
   } else if (strcmp(kind, "linear") == 0) {
@@ -234,8 +310,8 @@ static void read_gguf_scaling(lm_reader *r, lm_config *c) {
 }
 
 void lm_read_rope(lm_reader *r, lm_config *c) {
-  c->theta = lm_key_number(r, "rope.freq_base", "rope_theta", c->theta > 0 ? c->theta : 10000);
-  double part = lm_key_number(r, NULL, "partial_rotary_factor", 1);
+  c->theta = lm_key_number(r, "rope.freq_base", "rope_theta rotary_emb_base", c->theta > 0 ? c->theta : 10000);
+  double part = lm_key_number(r, NULL, "partial_rotary_factor rotary_pct rope_pct", 1);
   c->local_theta = lm_key_number(r, "rope.freq_base_swa", "rope_local_base_freq", c->local_theta);
   if (r->json) check_sets(r, c);
   if (r->json) read_hf_bases(r, c, &part);

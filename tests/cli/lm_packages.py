@@ -21,6 +21,9 @@ def have(names):
         return None
 
 
+PYPI = {"llama_cpp": "llama-cpp-python"}  # where the name of a module is not that of its package
+
+
 def packages(*names):
     """The modules of these names, installed if need be."""
     found = have(names)
@@ -32,7 +35,7 @@ def packages(*names):
     try:
         if not (TOOLS / "bin/python").exists():
             venv.create(TOOLS, with_pip=True)
-        subprocess.run([TOOLS / "bin/python", "-m", "pip", "install", "-q", *names], check=True, capture_output=True,
+        subprocess.run([TOOLS / "bin/python", "-m", "pip", "install", "-q", *(PYPI.get(n, n) for n in names)], check=True, capture_output=True,
                        timeout=SECONDS)
     except (OSError, subprocess.SubprocessError) as failure:
         raise Skip(f"{' '.join(names)} cannot be installed: {failure}")

@@ -11,7 +11,8 @@ import pathlib
 import subprocess
 import sys
 
-from cli import BUILD, LINEAR, LINEAR_RESULT, Skip, check, close, equal, fails, linear_inputs, main, rlx, rlx_json, test, write
+from cli import BUILD, LINEAR, LINEAR_RESULT, ROOT, Skip, check, close, equal, fails, linear_inputs, main, rlx, rlx_json, test, write
+from lm_files import need_lm
 
 FAKE = BUILD / "tests/fake_cuda"
 DRIVERS = ("libcuda.so.1", "libcuda.so")
@@ -154,6 +155,14 @@ def a_model_of_f16_weights():
 def a_model_of_block_weights():
     found = kernels_of("q4_k")
     check("walk" in found and "quant_matvec_norm" in found, found)
+
+
+@test
+def no_family_of_models_falls_to_the_host():
+    need_lm()
+    require()
+    for folder in sorted((ROOT / "tests/golden/lm").iterdir()):
+        rlx("plan", folder, "--device", "cuda", "--no-host", "-q", expect=0, env=environment())
 
 
 if __name__ == "__main__":

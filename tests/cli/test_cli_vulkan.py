@@ -13,6 +13,7 @@ import re
 import sys
 
 from cli import LINEAR, LINEAR_RESULT, ROOT, Skip, check, close, equal, fails, linear_inputs, main, rlx, rlx_json, test, write
+from lm_files import need_lm
 
 LIBRARIES = re.findall(r'\{"([\w.]+)", (?:true|false), (?:true|false)\}', (ROOT / "src/vulkan/loader.c").read_text())
 LAVAPIPE = "libvulkan_lvp.so"
@@ -141,6 +142,16 @@ def names_and_variants():
     kinds = ["discrete", "integrated", "cpu", "software"]
     order = [kinds.index(d["kind"]) for d in vulkan_of(env)]
     equal(order, sorted(order), "real devices come before software")
+
+
+@test
+def no_family_of_models_falls_to_the_host():
+    need_lm()
+    built_without()
+    require(environment(), "no Vulkan device")
+    for folder in sorted((ROOT / "tests/golden/lm").iterdir()):
+        for device in ("vulkan",) if folder.name == "mamba" else ("cpu", "vulkan"):  # the CPU scans by the reference
+            rlx("plan", folder, "--device", device, "--no-host", "-q", expect=0, env=environment())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ import re
 import subprocess
 import sys
 
-from cli import BUILD, RLX, ROOT, SECONDS, Skip, check, equal, main, rlx, test
+from cli import BUILD, RLX, ROOT, SECONDS, Skip, check, equal, fails, load, main, rlx, test, write
+from gguf_file import tiny_llama_parts, write_gguf
+from lm_files import need_lm
 
 
 def blocks(document, kind):
@@ -58,6 +60,36 @@ def commands_for_weight_files_work():
 @test
 def commands_for_onnx_models_work():
     run_commands("docs/onnx.md")
+
+
+@test
+def the_family_that_is_added_runs():
+    """docs/adding-a-family.md: its code in place of what is there, and a llama's GGUF that is called by the new name. Where
+    rope rotates neighbours the two are the same model."""
+    need_lm()
+    library, objects = BUILD / "librlx.a", sorted((BUILD / "CMakeFiles/rlx_cli.dir").rglob("*.o"))
+    if not library.is_file() or not objects or "-fsanitize" in (BUILD / "compile_commands.json").read_text():
+        raise Skip("there is no static library for a plain compiler here")
+    [code], [line] = blocks("docs/adding-a-family.md", "c"), blocks("docs/adding-a-family.md", "def")
+    os.makedirs("inc/model")
+    write("helium.c", code)
+    families = (ROOT / "src/model/families.def").read_text()
+    write("inc/model/families.def", families.replace("#undef FAMILY", line + "#undef FAMILY"))
+    libraries = re.search("^Libs:.*-lrlx (.*)", (BUILD / "rlx.pc").read_text(), re.MULTILINE)[1].split()
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-DRLX_LM", "-Wall", "-Wextra", "-Werror", "-Iinc",
+               f"-I{ROOT}/src", f"-I{ROOT}/include", "helium.c", ROOT / "src/model/families.c", *objects, library, *libraries, "-o", "rlx2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    equal((done.returncode, done.stderr), (0, ""), "building it")
+    metadata, tensors = tiny_llama_parts()
+    write_gguf("llama.gguf", metadata, tensors)
+    other = {key.replace("llama.", "helium.", 1): value for key, value in metadata.items()}
+    write_gguf("helium.gguf", {**other, "general.architecture": "helium"}, tensors)
+    fails("logits", "helium.gguf", "--tokens", "3,7,5", "--out", "x.npy", says="'helium'; supported families are")
+    how = ["--tokens", "3,7,5", "--exact", "--device", "cpu", "-q", "--out"]
+    rlx("logits", "llama.gguf", *how, "a.npy", expect=0)
+    done = subprocess.run(["./rlx2", "logits", "helium.gguf", *how, "b.npy"], capture_output=True, text=True, timeout=SECONDS)
+    equal((done.returncode, done.stderr), (0, ""), "running it")
+    equal(load("b.npy"), load("a.npy"), "logits")
 
 
 @test

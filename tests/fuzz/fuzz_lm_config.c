@@ -11,8 +11,13 @@
 #include "lm_fuzz.h"
 #include "model/model.h"
 
-static const char *const names[] = {"llama",  "mistral", "mixtral", "qwen2", "qwen3", "qwen3moe",
-                                    "gemma2", "gemma3",  "gpt2",    "mamba", "bert",  "qwen3moe_mixed"};
+static const char *const names[] = {
+  "llama",   "mistral",        "mixtral",      "qwen2",      "qwen3",          "qwen3moe",          "gemma2",
+  "gemma3",  "gpt2",           "mamba",        "bert",       "qwen3moe_mixed", "qwen2moe",          "gemma",
+  "phi2",    "phi3",           "phi3_long",    "phi3_short", "granite",        "granitemoe",        "olmo2",
+  "olmo3",   "olmoe",          "smollm3",      "starcoder2", "stablelm",       "stablelm_parallel", "gptneox",
+  "cohere",  "cohere2",        "glm4",         "exaone4",    "ernie4_5",       "seed_oss",          "hunyuan",
+  "gpt_oss", "gpt_oss_packed", "ernie4_5_moe", "glm4moe",    "dots1",          "minimax_m2",        "ministral3"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
 static char folder[96], config[128], tensors[128];

@@ -152,6 +152,12 @@ TEST(prompts_of_every_family) {
       if (test_takes(f, i, 3)) check_family(families[f], "cpu", chunks[i]);
 }
 
+/* Sinks, parallel layers with windows, queries that grow, long positions, a shared expert. */
+TEST(prompts_of_layers_with_other_parts) {
+  static const char *const others[] = {"gpt_oss", "cohere2", "ministral3", "phi3_long", "glm4moe"};
+  for (size_t i = 0; i < sizeof others / sizeof *others && !test_has_failed(); i++) check_family(others[i], "cpu", 20);
+}
+
 /* Recurrent states are one sequence's: prompts are computed one after the other. */
 TEST(prompts_of_a_recurrent_family) { check_family("mamba", "cpu", 20); }
 

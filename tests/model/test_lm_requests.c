@@ -9,7 +9,8 @@
 #include "rlx/lm.h"
 #include "test.h"
 
-static const char *const families[] = {"llama", "qwen2", "qwen3", "qwen3moe", "mixtral", "gemma2", "gemma3", "gpt2"};
+static const char *const families[] = {"llama",  "qwen2", "qwen3",   "qwen3moe", "mixtral",    "gemma2",
+                                       "gemma3", "gpt2",  "gpt_oss", "cohere2",  "ministral3", "phi3_long"};
 enum { N_FAMILIES = sizeof families / sizeof *families, MAX_TOKENS = 160, MAX_REQUESTS = 40 };
 
 static rlx_status load(const char *family, const char *device, uint32_t n_sequences, uint32_t context, rlx_lm **out) {
