@@ -43,6 +43,8 @@ static const cli_command commands[] = {
    "rlx generate model.gguf -p 'Once upon a time' -n 64", cli_generate},
   {"chat", "chat MODEL [options]", "talk with a language model", "rlx chat model.gguf", cli_chat},
   {"embed", "embed MODEL [TEXT...]", "texts as vectors of unit length", "rlx embed minilm --json 'a text'", cli_embed},
+  {"rerank", "rerank MODEL --query TEXT [TEXT...]", "texts in the order in which they answer a query",
+   "rlx rerank minilm --query 'big cats' 'a lion' 'a lamp'", cli_rerank},
   {"perplexity", "perplexity MODEL FILE", "how well a model foresees a text", "rlx perplexity model.gguf text.txt",
    cli_perplexity},
   {"imatrix", "imatrix MODEL TEXT --out FILE [options]", "which inputs of each matrix are large, for rlx convert",
