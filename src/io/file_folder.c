@@ -3,8 +3,8 @@
  *
  * The index maps tensors to files. Its files are in the same folder, by plain names: a name with a slash could point
  * anywhere, and a link out of the folder is refused (base/beneath.h). The index is checked against the content of
- * the files. Layers after the model, which sentence-transformers keeps in folders below, become tensors too. The text files (config.json, tokenizer.json, ..) become metadata under their file names; they are not
- * parsed here. */
+ * the files. Layers after the model, which sentence-transformers keeps in folders below, become tensors too. The text
+ * files (config.json, tokenizer.json, ..) become metadata under their file names; they are not parsed here. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
