@@ -62,8 +62,8 @@ static rlx_status check_reference(const lm_golden *g) {
   int32_t position = 0, length = TOKENS;
   rlx_evaluator *e;
   rlx_status s = lm_evaluator_open(g->model, &d, &e);
-  lm_step step = {g->tokens.data, &position, &length,
-                  "logits",       got,       (size_t)g->logits.shape.v[1] * TOKENS * sizeof(float), NULL};
+  lm_step step = {
+    g->tokens.data, &position, &length, "logits", got, (size_t)g->logits.shape.v[1] * TOKENS * sizeof(float), NULL};
   if (!s) s = lm_step_evaluate(e, &d, &step);
   if (!s) s = expect(g, 0, TOKENS, got, "reference");
   rlx_evaluator_destroy(e);
@@ -245,7 +245,8 @@ static rlx_status check_draws(const lm_golden *g, lm_world *w) {
     s = rlx_executable_write(e, "draw", &t);
     rlx_tensor how = {RLX_F32, RLX_DIMS(4), {(float[]){5, 0, 1, 0}}, 4 * sizeof(float)};
     if (!s) s = rlx_executable_write(e, "sampling", &how);
-    if (!s) s = lm_step_run(e, &d, &(lm_step){g->tokens.data, &position, &length, "token", &token[i], sizeof *token, NULL});
+    if (!s)
+      s = lm_step_run(e, &d, &(lm_step){g->tokens.data, &position, &length, "token", &token[i], sizeof *token, NULL});
     if (!s && i % 2 && token[i] != token[i - 1]) s = rlx_fail(RLX_INVALID, "draw %d gave two tokens", (int)draw);
     n_other += i > 0 && !s && token[i] != token[0];
   }
