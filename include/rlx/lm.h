@@ -306,10 +306,11 @@ typedef struct rlx_lm_info {
   uint32_t n_layers, width, n_heads, n_kv_heads, n_vocabulary, n_experts;
   uint32_t context, model_context; /* in effect, and the model's maximum */
   uint32_t n_sequences, chunk;
-  bool is_encoder; /* computes embeddings, does not generate */
+  bool is_encoder; /* computes embeddings or scores, does not generate */
   uint64_t n_parameters;
   uint64_t weight_bytes, state_bytes, scratch_bytes; /* on the device */
   double load_seconds;
+  bool is_ranker; /* an encoder of pairs of texts: computes scores, not embeddings */
 } rlx_lm_info;
 #define RLX_LM_INFO_INIT RLX_SIZED(rlx_lm_info)
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out);
@@ -556,6 +557,19 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, siz
 /* The same with a cancel function and limits of this call (watch may be NULL; its progress is not called). */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_embed_watched(rlx_lm *lm, const char *text, size_t bytes,
                                                        const rlx_watch *watch, float *out, size_t *n_cut);
+
+/* A text and the query that it is judged by: for cross-encoders (rerankers), which read both together. */
+typedef struct rlx_lm_pair {
+  size_t struct_bytes;
+  const char *query, *text;
+  size_t query_bytes, text_bytes;
+  const rlx_watch *watch; /* a cancel function and limits of this call, or NULL; its progress is not called */
+} rlx_lm_pair;
+#define RLX_LM_PAIR_INIT RLX_SIZED(rlx_lm_pair)
+/* How well the text answers the query: more is better. The model's file says whether that is a number between 0 and 1
+ * or any number. The end of the longer one is left out where the two do not fit the context, and *n_cut is the number
+ * of tokens dropped; with n_cut NULL that is RLX_INVALID. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_score(rlx_lm *lm, const rlx_lm_pair *pair, float *score, size_t *n_cut);
 
 /* A sequence's tokens and KV cache as one file; only a model with the same shapes accepts it. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_save(rlx_lm *lm, uint32_t sequence, const char *path);

@@ -3,7 +3,7 @@ _rlx() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} options=
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat pull embed perplexity imatrix logits serve help" -- "$word"))
+    COMPREPLY=($(compgen -W "ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat pull embed rerank perplexity imatrix logits serve help" -- "$word"))
     return
   fi
   case $command in
@@ -25,12 +25,13 @@ _rlx() {
     generate) options='-p --prompt -f --no-special --no-echo -n --temperature --top-k --top-p --min-p --repeat-penalty --repeat-last-n --frequency-penalty --presence-penalty --typical-p --top-n-sigma --xtc-probability --xtc-threshold --dynatemp-range --dynatemp-exponent --dry-multiplier --dry-base --mirostat-tau --mirostat-eta --dry-last-n --dry-breaker --logit-bias --grammar --regex --ban --seed --stop --ahead --lookup --draft --draft-tokens --ignore-end --shift --save --restore --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     chat) options='-p --prompt --system --template --parse-special --templates -n --temperature --top-k --top-p --min-p --repeat-penalty --repeat-last-n --frequency-penalty --presence-penalty --typical-p --top-n-sigma --xtc-probability --xtc-threshold --dynatemp-range --dynatemp-exponent --dry-multiplier --dry-base --mirostat-tau --mirostat-eta --dry-last-n --dry-breaker --logit-bias --grammar --regex --ban --seed --stop --ahead --lookup --draft --draft-tokens --ignore-end --shift --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     pull) options='--json --device --threads --memory --time-limit -q -v -h --help' ;;
-    embed) options='--out --no-truncate --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
+    embed) options='--out --dimensions --no-truncate --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
+    rerank) options='--query --top --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     perplexity) options='--window --stride --tokens --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     imatrix) options='--out --more --window --tokens --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     logits) options='--tokens --out --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
     serve) options='--host --port --parallel --models-memory --template --lookup --draft --draft-tokens --api-key --api-key-file --cors --tls-key --no-page --max-body --max-requests --max-connections --max-seconds --context --chunk --cache --lora --exact --dry-run --json --device --threads --memory --time-limit -q -v -h --help' ;;
-    help) options='ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat pull embed perplexity imatrix logits serve' ;;
+    help) options='ops graph eval devices plan run compare conform bench trace onnx-test info check convert tokenize generate chat pull embed rerank perplexity imatrix logits serve' ;;
   esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

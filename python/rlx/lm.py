@@ -510,10 +510,12 @@ class Lm(Handle):
 
     # ---- encoders ----
 
-    def embed(self, texts: Union[str, Sequence[str]], truncate: bool = True) -> "np.ndarray[Any, Any]":
+    def embed(self, texts: Union[str, Sequence[str]], truncate: bool = True,
+              dimensions: Optional[int] = None) -> "np.ndarray[Any, Any]":
         """The embedding of a text (a vector of unit length), or of each of several (a matrix).
 
-        truncate: cut a text that is longer than the context; otherwise such a text is an error"""
+        truncate: cut a text that is longer than the context; otherwise such a text is an error
+        dimensions: only so many numbers, of unit length again, for models that were trained for it (Matryoshka)"""
         many = [texts] if isinstance(texts, str) else list(texts)
         result = np.empty((len(many), self.info.width), np.float32)
         cut, watch = ffi.new("size_t *") if truncate else ffi.NULL, ffi.new("rlx_watch *")
@@ -522,7 +524,27 @@ class Lm(Handle):
         for i, one in enumerate(many):
             data = one.encode()
             done(lib.rlx_lm_embed_watched(self.c, data, len(data), watch, ffi.from_buffer("float[]", result[i]), cut))
+        if dimensions is not None:
+            result = result[:, :dimensions]
+            result = result / np.maximum(np.linalg.norm(result, axis=1, keepdims=True), 1e-30)
         return result[0] if isinstance(texts, str) else result
+
+    def rank(self, query: str, texts: Sequence[str], truncate: bool = True) -> "np.ndarray[Any, Any]":
+        """How well each text answers the query, by a cross-encoder: one number each, more is better.
+
+        truncate: cut what does not fit the context; otherwise such a text is an error"""
+        result, pair = np.empty(len(texts), np.float32), sized("rlx_lm_pair")
+        cut, watch, score = ffi.new("size_t *") if truncate else ffi.NULL, ffi.new("rlx_watch *"), ffi.new("float *")
+        self._watch.fill(watch)
+        watch.progress = ffi.NULL
+        asked = ffi.from_buffer(query.encode())
+        pair.query, pair.query_bytes, pair.watch = asked, len(asked), watch
+        for i, one in enumerate(texts):
+            data = ffi.from_buffer(one.encode())
+            pair.text, pair.text_bytes = data, len(data)
+            done(lib.rlx_lm_score(self.c, pair, score, cut))
+            result[i] = score[0]
+        return result
 
     # ---- adapters ----
 

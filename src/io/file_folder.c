@@ -3,9 +3,10 @@
  *
  * The index maps tensors to files. Its files are in the same folder, by plain names: a name with a slash could point
  * anywhere, and a link out of the folder is refused (base/beneath.h). The index is checked against the content of
- * the files. The text files (config.json, tokenizer.json, ..) become metadata under their file names; they are not
- * parsed here. */
+ * the files. Layers after the model, which sentence-transformers keeps in folders below, become tensors too. The text
+ * files (config.json, tokenizer.json, ..) become metadata under their file names; they are not parsed here. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,8 @@ static const char *const texts[] = {
   "sentence_bert_config.json",
   "config_sentence_transformers.json",
   "1_Pooling/config.json",
+  "2_Dense/config.json",
+  "3_Dense/config.json",
   "adapter_config.json",
 };
 
@@ -66,6 +69,38 @@ static rlx_status add_texts(rlx_file *f, const char *folder, size_t folder_bytes
     RLX_TRY(join(folder, folder_bytes, texts[i], &path));
     rlx_status s = exists(path) ? add_file(f, path, texts[i]) : RLX_OK;
     rlx_mem_free(path);
+    RLX_TRY(s);
+  }
+  return RLX_OK;
+}
+
+/* ---- Modules ---- */
+
+/* Names of tensors of a module begin with its folder, since all modules use the same ones. */
+static rlx_status rename_tensors(rlx_file *f, size_t first, const char *module) {
+  for (size_t i = first; i < f->tensors.n; i++) {
+    rlx_str name = {0};
+    rlx_str_add(&name, "%s.%s", module, f->tensors.v[i].name);
+    const char *kept = name.failed ? NULL : rlx_bump_text(&f->texts, name.v, name.n);
+    rlx_str_deinit(&name);
+    if (!kept) return RLX_FAIL(RLX_NO_MEMORY, "the names of tensors");
+    RLX_TRY(file_check_name("a tensor's name", kept, strlen(kept)));
+    f->tensors.v[i].name = kept;
+  }
+  return RLX_OK;
+}
+
+/* The layers that sentence-transformers keeps in folders of their own: "2_Dense.linear.weight". */
+static rlx_status add_modules(rlx_file *f, const char *folder, size_t folder_bytes) {
+  static const char *const modules[] = {"2_Dense", "3_Dense"};
+  for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+    char name[40], *path;
+    const size_t first = f->tensors.n;
+    snprintf(name, sizeof name, "%s/model.safetensors", modules[i]);
+    RLX_TRY(join(folder, folder_bytes, name, &path));
+    rlx_status s = exists(path) ? file_read_safetensors(f, path) : RLX_OK;
+    rlx_mem_free(path);
+    if (!s) s = rename_tensors(f, first, modules[i]);
     RLX_TRY(s);
   }
   return RLX_OK;
@@ -189,6 +224,7 @@ static rlx_status open_index(rlx_file *f, const char *path, const rlx_watch *wat
 
 rlx_status file_open_index(rlx_file *f, const char *path, const rlx_watch *watch) {
   RLX_TRY(open_index(f, path, watch));
+  RLX_TRY(add_modules(f, path, rlx_os_folder_bytes(path)));
   return add_texts(f, path, rlx_os_folder_bytes(path));
 }
 
@@ -242,5 +278,6 @@ rlx_status file_open_folder(rlx_file *f, const char *path, const rlx_watch *watc
                  : rlx_text_ends_with(weights, ".gguf") ? file_open_gguf(f, weights, watch)
                                                         : file_read_safetensors(f, weights);
   rlx_mem_free(weights);
+  if (!s && !f->is_gguf) s = add_modules(f, path, strlen(path));
   return s ? s : add_texts(f, path, strlen(path));
 }

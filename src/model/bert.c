@@ -1,87 +1,14 @@
-/* BERT: encoders such as MiniLM that map a whole text to one vector.
+/* BERT and its like: encoders that map a whole text to one vector, or a pair of texts to a score.
  *
  * Attention is bidirectional and norms come after the residual additions. Positions and token types are embedding
- * tables; a single text uses token type 0 only. The valid rows are averaged (or the first row is used, if the file
- * requests it) and scaled to unit length. */
+ * tables; a single text uses token type 0 only. RoBERTa (and XLM-RoBERTa) differs in its table of positions, which
+ * begins with rows for padding, and in the head of its cross-encoders; DistilBERT has no token types; MPNet has none
+ * either, and adds a bias to the scores of attention that depends on how far apart two tokens are. A GGUF has one
+ * architecture for the first three. */
 #include <string.h>
 
-#include "io/file_json.h"
 #include "model/family.h"
 #include "model/reader.h"
-
-/* Parses a JSON file next to config.json. NULL: it does not exist, or the model is not a folder. */
-static json_t *load_text(lm_reader *r, const char *name) {
-  rlx_meta m;
-  json_t *root;
-  if (!r->json || !rlx_file_meta_find(r->file, name, &m) || m.kind != RLX_META_TEXT) return NULL;
-  rlx_status s = json_load_whole((json_text){m.text, m.n}, name, JSON_MAX_CONFIG, 0, &root);
-  if (s && !r->status) r->status = s;
-  return root;
-}
-
-/* The format allows several pooling modes at once, whose results are concatenated. Only one mode is supported here. */
-static void read_modes(lm_reader *r, lm_config *c, json_t *pooling) {
-  const char *key;
-  json_t *v;
-  unsigned n = 0;
-  json_object_foreach(pooling, key, v) {
-    if (strncmp(key, "pooling_mode_", 13) != 0 || !json_is_true(v)) continue;
-    bool is_first = strcmp(key, "pooling_mode_cls_token") == 0;
-    if (n++ || (!is_first && strcmp(key, "pooling_mode_mean_tokens") != 0))
-      lm_reader_fail(r, RLX_UNSUPPORTED,
-                     "1_Pooling/config.json has %s; expected exactly one of mean and first token (cls)", key);
-    if (is_first) c->pooling = LM_POOL_FIRST;
-  }
-  if (!n) lm_reader_fail(r, RLX_UNSUPPORTED, "1_Pooling/config.json: expected pooling by the mean or the first token");
-}
-
-/* GGUF stores the pooling mode as a number. A folder may have 1_Pooling/config.json; without it the mean is the
- * default. */
-static void read_pooling(lm_reader *r, lm_config *c) {
-  int64_t kind = lm_key_size(r, "pooling_type", NULL, 1);
-  if (kind != 1 && kind != 2)
-    lm_reader_fail(r, RLX_UNSUPPORTED, "bert.pooling_type is %d; expected 1 (mean) or 2 (first)", (int)kind);
-  if (kind == 2) c->pooling = LM_POOL_FIRST;
-  json_t *pooling = load_text(r, "1_Pooling/config.json");
-  if (!pooling) return;
-  read_modes(r, c, pooling);
-  lm_note_size(r, "pooling_type", c->pooling == LM_POOL_FIRST ? 2 : 1);
-  json_decref(pooling);
-}
-
-/* Sentence encoders are used with fewer tokens than they have positions. The limit they were tuned for is in
- * sentence_bert_config.json. */
-static void read_limit(lm_reader *r, lm_config *c) {
-  json_t *limits = load_text(r, "sentence_bert_config.json"), *max = json_object_get(limits, "max_seq_length");
-  if (max && !json_is_null(max) && (!json_is_integer(max) || json_integer_value(max) < 1))
-    lm_reader_fail(r, RLX_INVALID, "sentence_bert_config.json's max_seq_length: expected a number of tokens");
-  if (json_is_true(json_object_get(limits, "do_lower_case")))
-    lm_reader_fail(
-      r, RLX_UNSUPPORTED,
-      "sentence_bert_config.json's do_lower_case is true; only the tokenizer's own file can request lower case");
-  if (json_integer_value(max) > 0 && json_integer_value(max) < c->context) c->max_tokens = json_integer_value(max);
-  json_decref(limits);
-}
-
-/* Refuses modules that would change the embeddings: extra layers, or a prompt before every text. */
-static void check_modules(lm_reader *r) {
-  static const char known[] = "Transformer Pooling Normalize";
-  json_t *modules = load_text(r, "modules.json"), *m;
-  size_t i;
-  for (i = 0; (m = json_array_get(modules, i)); i++) {
-    const char *type = json_string_value(json_object_get(m, "type")), *dot = type ? strrchr(type, '.') : NULL;
-    const char *name = dot ? dot + 1 : type ? type : "";
-    if (!leftover_has_word(known, name, strlen(name)))
-      lm_reader_fail(r, RLX_UNSUPPORTED, "modules.json has a module '%.60s'; expected one of %s", name, known);
-  }
-  json_decref(modules);
-  json_t *texts = load_text(r, "config_sentence_transformers.json");
-  const char *prompt = json_string_value(json_object_get(texts, "default_prompt_name"));
-  if (prompt)
-    lm_reader_fail(r, RLX_UNSUPPORTED, "config_sentence_transformers.json puts the prompt '%.60s' before every text",
-                   prompt);
-  json_decref(texts);
-}
 
 /* In a GGUF the number of token types is a key of the tokenizer. */
 static int64_t read_types(const lm_reader *r) {
@@ -91,44 +18,134 @@ static int64_t read_types(const lm_reader *r) {
   return is_reported && m.integer > 0 && m.integer <= LM_MAX_SIZE ? m.integer : 2;
 }
 
-static void read_bert(lm_reader *r, lm_config *c) {
+void lm_read_types(lm_reader *r, lm_config *c) {
   c->types = lm_key_size(r, "token_type_count", "type_vocab_size", read_types(r));
+}
+
+static void read_tables(lm_reader *r, lm_config *c) {
   const char *positions = lm_key_text(r, NULL, "position_embedding_type", "absolute");
   if (strcmp(positions, "absolute") != 0)
     lm_reader_fail(r, RLX_UNSUPPORTED, "config.json's position_embedding_type is '%s'; expected 'absolute'", positions);
-  read_pooling(r, c);
-  read_limit(r, c);
-  check_modules(r);
+  c->head_act = RLX_ACT_TANH;
+  lm_read_pooling(r, c);
+}
+
+static void read_bert(lm_reader *r, lm_config *c) {
+  lm_read_types(r, c);
+  read_tables(r, c);
+}
+
+/* Positions begin after that of padding. */
+static void skip_padding(lm_reader *r, lm_config *c) {
+  if (!lm_reader_is_hf(r)) return;
+  double padding = lm_key_number(r, NULL, "pad_token_id", 1);
+  if (padding + 1 >= (double)c->context) {
+    lm_reader_fail(r, RLX_INVALID, "config.json's pad_token_id leaves no positions of %lld", (long long)c->context);
+    return;
+  }
+  c->skipped_rows = (int64_t)padding + 1;
+  c->context -= c->skipped_rows;
+  lm_note_size(r, "context_length", c->context);
+}
+
+static void read_roberta(lm_reader *r, lm_config *c) {
+  skip_padding(r, c);
+  read_bert(r, c);
+}
+
+static void read_distilbert(lm_reader *r, lm_config *c) {
+  c->types = 1;
+  read_tables(r, c);
+  c->head_act = RLX_ACT_RELU;
+}
+
+static void read_mpnet(lm_reader *r, lm_config *c) {
+  skip_padding(r, c);
+  read_tables(r, c);
+  c->buckets = lm_key_size(r, "attention.relative_buckets_count", "relative_attention_num_buckets", 32);
+  if (c->buckets < 4 || c->buckets > LM_MAX_BUCKETS || c->buckets % 4)
+    lm_reader_fail(r, RLX_UNSUPPORTED, "%lld buckets of distances; expected a multiple of 4, at most %d",
+                   (long long)c->buckets, LM_MAX_BUCKETS);
 }
 
 /* Positions and token types are known when the graph is built. But a gather with constant indices would be folded at
  * load into a new weight, one per graph size, and the tables dropped. So both indices are computed from the inputs:
  * a token id is never below 0, so min(id, 0) is 0. Rows past `length` use the position of the last valid row. */
-static rlx_node embed(lm_build *b) {
-  rlx_node none = rlx_op_min(b->g, b->ids, lm_i32(b, 0)), where = none;
+rlx_node lm_embed_by_tables(lm_build *b) {
+  rlx_node none = rlx_op_min(b->g, b->ids, lm_i32(b, 0)), where = none, x = lm_rows(b, "token_embd", b->ids);
   if (b->length) {
     rlx_node last = rlx_op_reshape(b->g, rlx_op_sub(b->g, b->length, lm_i32(b, 1)), RLX_DIMS(b->sequences, 1));
     where = rlx_op_min(b->g, rlx_op_range(b->g, 0, 1, b->tokens, RLX_I32), last);
   }
-  rlx_node x = rlx_op_add(b->g, lm_rows(b, "token_embd", b->ids), lm_rows(b, "token_types", none));
-  return lm_norm(b, "token_embd_norm", 0, rlx_op_add(b->g, x, lm_rows(b, "position_embd", where)));
+  if (lm_weight_node(b, "token_types.weight", 0))
+    x = rlx_op_add(b->g, x, lm_rows(b, "token_types", b->types ? b->types : none));
+  if (lm_weight_node(b, "position_embd.weight", 0)) x = rlx_op_add(b->g, x, lm_rows(b, "position_embd", where));
+  return lm_norm(b, "token_embd_norm", 0, x);
 }
 
+/* clang-format off */
+#define LAYERS \
+  (LM_POSITION_TABLE | LM_EMBEDDING_NORM | LM_ATTENTION | LM_QKV | LM_SUM_NORMS | LM_FFN | LM_QKV_BIAS | \
+   LM_ATTN_BIAS | LM_FFN_BIAS | LM_NORM_BIAS)
+#define HEAD (LM_RANK_DENSE | LM_RANK_BIAS)
+#define SHARED \
+  .positions = LM_NO_ROPE, .norm = RLX_NORM_LAYER, .eps = 1e-12, .act = RLX_ACT_GELU, .is_encoder = true, \
+  .embed = lm_embed_by_tables
+#define TABLES \
+  "token_embd=embeddings.word_embeddings position_embd=embeddings.position_embeddings " \
+  "token_embd_norm=embeddings.LayerNorm "
+#define NAMES \
+  TABLES "token_types=embeddings.token_type_embeddings attn_q=attention.self.query attn_k=attention.self.key " \
+  "attn_v=attention.self.value attn_output=attention.output.dense ffn_up=intermediate.dense ffn_down=output.dense "
+/* clang-format on */
+
+/* A GGUF may lack the token types (of DistilBERT) and the dense part of the head (which some converters drop). */
 const lm_family lm_bert = {
   .name = "bert",
-  .architectures = "BertModel BertForMaskedLM bert",
-  .has = LM_POSITION_TABLE | LM_TOKEN_TYPES | LM_EMBEDDING_NORM | LM_ATTENTION | LM_QKV | LM_SUM_NORMS | LM_FFN |
-         LM_QKV_BIAS | LM_ATTN_BIAS | LM_FFN_BIAS | LM_NORM_BIAS,
-  .positions = LM_NO_ROPE,
-  .norm = RLX_NORM_LAYER,
-  .eps = 1e-12,
-  .act = RLX_ACT_GELU,
-  .is_encoder = true,
+  .architectures = "BertModel BertForMaskedLM BertForSequenceClassification bert",
+  .has = LAYERS,
+  .may_have = LM_TOKEN_TYPES | LM_RANK_DENSE | LM_RANK_BIAS,
+  SHARED,
   .hf_layers = "encoder.layer.",
-  .hf_names = "token_embd=embeddings.word_embeddings position_embd=embeddings.position_embeddings "
-              "token_types=embeddings.token_type_embeddings token_embd_norm=embeddings.LayerNorm "
-              "attn_q=attention.self.query attn_k=attention.self.key attn_v=attention.self.value "
-              "attn_output=attention.output.dense ffn_up=intermediate.dense ffn_down=output.dense",
+  .hf_names = NAMES "cls=pooler.dense cls.output=classifier",
   .read = read_bert,
-  .embed = embed,
+};
+const lm_family lm_roberta = {
+  .name = "bert",
+  .architectures = "RobertaModel RobertaForMaskedLM RobertaForSequenceClassification XLMRobertaModel "
+                   "XLMRobertaForMaskedLM XLMRobertaForSequenceClassification CamembertModel roberta xlm-roberta",
+  .has = LAYERS | LM_TOKEN_TYPES | HEAD,
+  SHARED,
+  .hf_layers = "encoder.layer.",
+  .hf_names = NAMES,
+  .skips_rows = true,
+  .read = read_roberta,
+};
+const lm_family lm_distilbert = {
+  .name = "bert",
+  .architectures = "DistilBertModel DistilBertForMaskedLM DistilBertForSequenceClassification distilbert",
+  .has = LAYERS | HEAD,
+  SHARED,
+  .hf_layers = "transformer.layer.",
+  .hf_names = TABLES "attn_q=attention.q_lin attn_k=attention.k_lin attn_v=attention.v_lin "
+                     "attn_output=attention.out_lin attn_output_norm=sa_layer_norm ffn_up=ffn.lin1 ffn_down=ffn.lin2 "
+                     "layer_output_norm=output_layer_norm cls=pre_classifier cls.output=classifier",
+  .read = read_distilbert,
+};
+
+static const lm_tensor mpnet_tensors[] = {
+  LM_TENSOR("attn_rel_b.weight", "encoder.relative_attention_bias.weight", {LM_BUCKETS, LM_HEADS}),
+};
+const lm_family lm_mpnet = {
+  .name = "mpnet",
+  .architectures = "MPNetModel MPNetForMaskedLM MPNetForSequenceClassification mpnet",
+  .has = LAYERS | HEAD,
+  SHARED,
+  .hf_layers = "encoder.layer.",
+  .hf_names = TABLES "attn_q=attention.attn.q attn_k=attention.attn.k attn_v=attention.attn.v "
+                     "attn_output=attention.attn.o attn_output_norm=attention.LayerNorm ffn_up=intermediate.dense "
+                     "ffn_down=output.dense ",
+  .skips_rows = true,
+  LM_OWN_TENSORS(mpnet_tensors),
+  .read = read_mpnet,
 };

@@ -119,15 +119,17 @@ rlx_node lm_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
 
 /* ---- Small arithmetic ---- */
 
-rlx_node lm_activate(lm_build *b, rlx_node x) {
+rlx_node lm_activate_by(lm_build *b, rlx_act act, rlx_node x) {
 #define BUILT(NAME, op) \
   case RLX_ACT_##NAME: return rlx_op_##op(b->g, x);
-  switch (b->c->act) {
+  switch (act) {
     RLX_ACTS(BUILT)
     default: return x;
   }
 #undef BUILT
 }
+
+rlx_node lm_activate(lm_build *b, rlx_node x) { return lm_activate_by(b, b->c->act, x); }
 
 rlx_node lm_scale(lm_build *b, rlx_node x, double by) {
   return by == 0 || by == 1 ? x : rlx_op_mul(b->g, x, rlx_op_scalar(b->g, RLX_F32, by));
@@ -225,7 +227,7 @@ rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node
   const lm_config *c = b->c;
   rlx_op_attention_desc how = {RLX_OP_ATTENTION_DESC_INIT, .scale = c->attention_scale, .softcap = c->attention_cap,
                                .sinks = lm_weight_node(b, "blk.%.attn_sinks.weight", layer), .kv_len = b->seen};
-  if (c->family->is_encoder) return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
+  if (c->is_encoder) return lm_attend_whole(b, layer, q, k, v, &how);
   if (c->is_local && c->is_local[layer] && c->window < b->d->context) how.window = c->window;
   how.causal = b->tokens > 1 || how.window;
   if (how.causal) how.kv_offset = b->position;
@@ -341,8 +343,10 @@ static rlx_node dense(lm_build *b, uint32_t layer, rlx_node x) {
   rlx_node gate = has_gate ? lm_linear(b, "blk.%.ffn_gate", layer, x) : RLX_NONE;
   rlx_node up = lm_linear(b, "blk.%.ffn_up", layer, x);
   if (b->c->family->has & LM_JOINED_GATE) {
-    gate = rlx_op_narrow(b->g, up, 2, 0, hidden);
-    up = rlx_op_narrow(b->g, up, 2, hidden, hidden);
+    const bool up_first = b->c->family->up_first;
+    rlx_node all = up;
+    gate = rlx_op_narrow(b->g, all, 2, up_first ? hidden : 0, hidden);
+    up = rlx_op_narrow(b->g, all, 2, up_first ? 0 : hidden, hidden);
   }
   return lm_linear(b, "blk.%.ffn_down", layer, gate ? gated(b, gate, up) : lm_activate(b, up));
 }

@@ -185,6 +185,17 @@ rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, 
   return rlx_lm_embed_watched(lm, text, bytes, NULL, out, n_cut);
 }
 
+rlx_status rlx_lm_score(rlx_lm *lm, const rlx_lm_pair *pair, float *score, size_t *n_cut) {
+  rlx_lm_pair own;
+  if (n_cut) *n_cut = 0;
+  if (!lm || !pair || !score)
+    return RLX_FAIL(RLX_INVALID, "rlx_lm_score: %s is NULL", !lm ? "the model" : !pair ? "the pair" : "score");
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_lm_pair", pair, &own), "rlx_lm_score");
+  RLX_TRY(acquire_watched(lm, "rlx_lm_score", own.watch));
+  rlx_status s = lm_score(lm, &own, score, n_cut);
+  return release(lm, s);
+}
+
 rlx_status rlx_lm_save(rlx_lm *lm, uint32_t sequence, const char *path) {
   RLX_TRY(acquire(lm, "rlx_lm_save"));
   rlx_status s = lm_save(lm, sequence, path);

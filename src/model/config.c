@@ -216,19 +216,20 @@ const char *lm_key_text(lm_reader *r, const char *gguf, const char *hf, const ch
 /* ---- Groups of facts ---- */
 
 static void read_sizes(lm_reader *r, lm_config *c) {
-  c->layers = lm_key_size(r, "block_count", "num_hidden_layers n_layer", LM_NEEDED);
-  c->width = lm_key_size(r, "embedding_length", "hidden_size n_embd d_model", LM_NEEDED);
+  c->layers = lm_key_size(r, "block_count", "num_hidden_layers n_layer n_layers", LM_NEEDED);
+  c->width = lm_key_size(r, "embedding_length", "hidden_size n_embd d_model dim", LM_NEEDED);
   c->context =
     lm_key_count(r, "context_length", "max_position_embeddings n_positions n_ctx", c->context ? c->context : 2048);
   c->vocabulary = lm_key_count(r, "vocab_size", "vocab_size", 0);
-  c->hidden = lm_key_size(r, "feed_forward_length", "intermediate_size n_inner", 0);
+  c->hidden = lm_key_size(r, "feed_forward_length", "intermediate_size n_inner hidden_dim", 0);
   if (c->layers > LM_MAX_LAYERS)
     lm_reader_fail(r, RLX_INVALID, "the configuration has %lld layers; expected at most %d", (long long)c->layers,
                    LM_MAX_LAYERS);
 }
 
 static void read_heads(lm_reader *r, lm_config *c) {
-  c->heads = lm_key_count(r, "attention.head_count", "num_attention_heads n_head", c->heads ? c->heads : LM_NEEDED);
+  c->heads =
+    lm_key_count(r, "attention.head_count", "num_attention_heads n_head n_heads", c->heads ? c->heads : LM_NEEDED);
   c->kv_heads = lm_key_count(r, "attention.head_count_kv", "num_key_value_heads", c->kv_heads ? c->kv_heads : c->heads);
   c->head = lm_key_count(r, "attention.key_length", "head_dim", c->head);
   int64_t value_head = lm_key_count(r, "attention.value_length", NULL, c->head);
@@ -251,14 +252,11 @@ static void read_activation(lm_reader *r, lm_config *c) {
   static const struct {
     const char *name;
     rlx_act act;
-  } known[] = {{"silu", RLX_ACT_SILU},
-               {"swish", RLX_ACT_SILU},
-               {"gelu", RLX_ACT_GELU},
-               {"gelu_new", RLX_ACT_GELU_APPROX},
-               {"gelu_pytorch_tanh", RLX_ACT_GELU_APPROX},
+  } known[] = {{"silu", RLX_ACT_SILU}, {"swiglu", RLX_ACT_SILU},          {"swish", RLX_ACT_SILU},
+               {"gelu", RLX_ACT_GELU}, {"gelu_new", RLX_ACT_GELU_APPROX}, {"gelu_pytorch_tanh", RLX_ACT_GELU_APPROX},
                {"relu", RLX_ACT_RELU}};
   c->act = c->family->act ? c->family->act : RLX_ACT_SILU;
-  const char *name = lm_key_text(r, NULL, "hidden_activation hidden_act activation_function", NULL);
+  const char *name = lm_key_text(r, NULL, "hidden_activation hidden_act activation_function activation", NULL);
   if (!name) return;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (strcmp(known[i].name, name) != 0) continue;
@@ -407,6 +405,11 @@ static void read_layer_types(lm_reader *r, lm_config *c, const json_t *types) {
   }
 }
 
+/* Whether layer i has a window, where all but one of `every` have. */
+static bool has_window(int64_t i, int64_t every) {
+  return every == 1 || (every < 0 ? i % -every != 0 : (i + 1) % every != 0);
+}
+
 /* GGUF: which layers have a window, one by one, or which one of how many has none. */
 static bool read_pattern(lm_reader *r, lm_config *c, int64_t *every) {
   static const char key[] = "attention.sliding_window_pattern";
@@ -434,10 +437,21 @@ void lm_read_windows(lm_reader *r, lm_config *c, int64_t every) {
   if (r->status || !c->window) return;
   c->is_local = lm_new_layer_flags(r, c);
   if (!c->is_local) return;
-  if (!r->json && every > 1 && read_pattern(r, c, &every)) return;
+  int64_t sign = every < 0 ? -1 : 1, group = sign * every;
+  if (!r->json && group > 1 && read_pattern(r, c, &group)) return;
   if (types) read_layer_types(r, c, types);
   else
-    for (int64_t i = 0; i < c->layers; i++) c->is_local[i] = every == 1 || (i + 1) % every != 0;
+    for (int64_t i = 0; i < c->layers; i++) c->is_local[i] = has_window(i, sign * group);
+}
+
+void lm_note_pattern(lm_reader *r, const lm_config *c, int64_t sign) {
+  for (int64_t every = 2; c->is_local && every <= c->layers; every++) {
+    bool fits = true;
+    for (int64_t i = 0; i < c->layers && fits; i++) fits = c->is_local[i] == has_window(i, sign * every);
+    if (!fits) continue;
+    lm_note_size(r, "attention.sliding_window_pattern", every);
+    return;
+  }
 }
 
 /* ---- The vocabulary ---- */
@@ -503,7 +517,7 @@ static void collect_leftovers(const lm_reader *r, lm_config *c) {
 /* Without the field in config.json the default of the model class applies. For a GGUF, the tensors decide: it has an
  * output weight or not. */
 static lm_tristate read_tied(lm_reader *r, const lm_config *c) {
-  if (!r->json || c->family->is_encoder) return LM_UNSET;
+  if (!r->json || c->is_encoder) return LM_UNSET;
   lm_tristate a = lm_key_tristate(r, "tie_word_embeddings");
   const json_t *around = json_object_get(r->outer, "tie_word_embeddings");
   if (a) return a;
@@ -515,10 +529,12 @@ static rlx_status read_with(lm_reader *r, lm_config *c) {
   RLX_TRY(lm_find_family(r, c));
   if (r->only_family) return RLX_OK;
   c->is_hf = r->json != NULL;
+  c->is_encoder = c->family->is_encoder;
   c->left.family = c->family->name;
   if (c->family->prepare) c->family->prepare(r, c);
   lm_read_plain(r, c);
   if (c->family->read) c->family->read(r, c);
+  if (!c->is_encoder && !c->family->is_recurrent) lm_read_embedder(r, c);
   c->is_tied = read_tied(r, c);
   RLX_TRY_AT(r->status, "family %s", c->family->name);
   collect_leftovers(r, c);

@@ -19,12 +19,13 @@
 #define LM_MAX_SIZE ((int64_t)1 << 30)
 #define LM_MAX_LAYERS 4096
 #define LM_MAX_EXPERTS 4096
-#define LM_NEEDED (-1) /* as a fallback: the value is required */
+#define LM_MAX_BUCKETS 256 /* twice the distance from which on all are in the last one */
+#define LM_NEEDED (-1)     /* as a fallback: the value is required */
 
 typedef struct lm_family lm_family;
 
 /* How an encoder reduces its last layer to one row. */
-typedef enum lm_pooling { LM_POOL_MEAN, LM_POOL_FIRST } lm_pooling;
+typedef enum lm_pooling { LM_POOL_MEAN, LM_POOL_FIRST, LM_POOL_LAST } lm_pooling;
 
 /* What the shares of experts are. */
 typedef enum lm_router {
@@ -78,8 +79,16 @@ typedef struct lm_config {
 
   int64_t inner, state, kernel, dt_rank; /* state-space models: channels, states per channel, taps, rank of dt */
 
-  int64_t types; /* token types */
+  bool is_encoder;      /* makes a vector or a score of a whole text; does not continue it */
+  int64_t dense;        /* rows of the first of two products after pooling; 0: none */
+  bool is_causal;       /* although it is an encoder, a token sees only those before it */
+  int64_t skipped_rows; /* of the table of positions in a folder */
+  int64_t buckets;      /* of distances between tokens, with a bias each; 0: none */
+  int64_t types;        /* token types */
   lm_pooling pooling;
+  int64_t labels;   /* results of the head of a cross-encoder; 0: there is none */
+  rlx_act head_act; /* between the two products of the head */
+  bool has_sigmoid; /* applied to the score */
 
   lm_tristate is_tied;                          /* the token embedding is also the output weight */
   lm_tristate has_attention_bias, has_mlp_bias; /* as in the configuration; the tensors must agree */
@@ -117,6 +126,12 @@ void lm_read_plain(lm_reader *r, lm_config *c);
 void lm_read_rope(lm_reader *r, lm_config *c); /* rotary positions, after the heads (rope.c) */
 /* The dense layers of a model with experts: config.json lists them; in a GGUF the tensors differ. */
 void lm_read_dense_layers(lm_reader *r, lm_config *c);
+/* How an encoder pools its last layer, and the head of a cross-encoder; refuses modules around it that change its
+ * results (pooling.c). */
+void lm_read_pooling(lm_reader *r, lm_config *c);
+/* The same for a family of decoders: whether this model is used as an encoder, which its file says. */
+void lm_read_embedder(lm_reader *r, lm_config *c);
+void lm_read_types(lm_reader *r, lm_config *c); /* token types (bert.c) */
 /* How experts are routed, for families that leave more than the number to the file: what a share is, their sum and
  * scale, groups, shared experts, leading layers without experts. */
 void lm_read_router(lm_reader *r, lm_config *c, lm_router router);
@@ -126,7 +141,10 @@ void lm_set_leading_dense(lm_reader *r, lm_config *c, int64_t n);
 void lm_read_next_layers(lm_reader *r, lm_config *c);
 /* Allocates a value per layer, 0; NULL after a failure. */
 uint8_t *lm_new_layer_flags(lm_reader *r, const lm_config *c);
-/* The layers with a sliding window: from layer_types if present, otherwise all but every `every`-th. */
+/* The layers with a sliding window: from layer_types if present, otherwise all but every `every`-th; negative: those
+ * are the first of each group, not the last. */
 void lm_read_windows(lm_reader *r, lm_config *c, int64_t every);
+/* Reports `every` as the key of a GGUF, if the layers have such a pattern. sign: -1 for the first of each group. */
+void lm_note_pattern(lm_reader *r, const lm_config *c, int64_t sign);
 
 #endif

@@ -68,10 +68,12 @@ static rlx_status copy_texts(const rlx_file *f, rlx_file_writer *w) {
 /* Keys that RLX does not need for an encoder but other programs do. */
 static rlx_status write_encoder(const conversion *c, rlx_file_writer *w) {
   char key[96];
+  if (c->m->config.is_causal) return RLX_OK;
   snprintf(key, sizeof key, "%s.attention.causal", c->m->config.family->name);
   RLX_TRY(rlx_file_writer_meta(w, &(rlx_meta){.key = key, .type = "bool", .kind = RLX_META_BOOL}));
   rlx_meta types = {.key = "tokenizer.ggml.token_type_count", .type = "u32", .kind = RLX_META_INT};
   types.integer = c->m->config.types;
+  if (!types.integer) return RLX_OK;
   return rlx_file_writer_meta(w, &types);
 }
 
@@ -115,7 +117,7 @@ static rlx_status write_metas(void *user, rlx_file_writer *w) {
     RLX_TRY(rlx_file_writer_meta(w, &m));
   }
   RLX_TRY(write_sampling(c, w));
-  if (config->family->is_encoder) RLX_TRY(write_encoder(c, w));
+  if (config->is_encoder) RLX_TRY(write_encoder(c, w));
   rlx_status s = text_to_gguf(c->m->file, (size_t)config->vocabulary, w);
   if (s != RLX_UNSUPPORTED) return s;
   if (rlx_file_meta_find(c->m->file, "tokenizer.json", &(rlx_meta){0}))
@@ -195,6 +197,10 @@ static const char *difference(const lm_config *a, const lm_config *b) {
     return "experts";
   if (a->inner != b->inner || a->state != b->state || a->kernel != b->kernel || a->dt_rank != b->dt_rank)
     return "the state space";
+  if (a->labels != b->labels || (a->labels && a->head_act != b->head_act) || a->has_sigmoid != b->has_sigmoid)
+    return "the head";
+  if (a->is_encoder != b->is_encoder || a->is_causal != b->is_causal || a->buckets != b->buckets) return "attention";
+  if (a->dense != b->dense) return "the products after pooling";
   return a->types != b->types || a->pooling != b->pooling ? "pooling" : NULL;
 }
 

@@ -33,6 +33,7 @@ static void program_destroy(lm_program *p) {
   rlx_mem_free(p->tokens);
   rlx_mem_free(p->position);
   rlx_mem_free(p->length);
+  rlx_mem_free(p->types);
   rlx_mem_free(p->positions);
   rlx_mem_free(p->places);
   rlx_mem_free(p->queries);
@@ -78,9 +79,11 @@ static rlx_status make_buffers(lm_program *p) {
   p->position = rlx_mem_calloc(n_seq, sizeof *p->position);
   bool has_length = p->desc.tokens > 1 || p->desc.page;
   if (has_length) p->length = rlx_mem_calloc(n_seq, sizeof *p->length);
+  const bool has_types = p->desc.result == LM_SCORE;
+  if (has_types) p->types = rlx_mem_calloc(n, sizeof *p->types);
   size_t n_scales = (is_flat ? p->desc.tokens : n_seq) * p->desc.adapters;
   if (n_scales) p->scales = rlx_mem_calloc(n_scales, sizeof *p->scales);
-  if (!p->tokens || !p->position || (has_length && !p->length) || (n_scales && !p->scales))
+  if (!p->tokens || !p->position || (has_length && !p->length) || (has_types && !p->types) || (n_scales && !p->scales))
     return RLX_FAIL(RLX_NO_MEMORY, "the inputs of a program for %zu tokens", n);
   const rlx_graph *g = rlx_executable_graph(p->executable);
   const char *name;
@@ -210,6 +213,8 @@ rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
   RLX_TRY(write_ints(p, "tokens", p->tokens, RLX_DIMS(is_flat ? 1 : n_seq, p->desc.tokens)));
   if (is_flat) RLX_TRY(p->desc.page ? write_step(p) : write_packed(p));
   if (!lm_model_facts(lm->model)->is_encoder) RLX_TRY(write_ints(p, "position", p->position, RLX_DIMS(n_seq)));
+  if (p->types && lm_model_facts(lm->model)->n_types > 1)
+    RLX_TRY(write_ints(p, "types", p->types, RLX_DIMS(n_seq, p->desc.tokens)));
   if (p->desc.adapters) RLX_TRY(write_scales(lm, p));
   if (p->length) RLX_TRY(write_ints(p, "length", p->length, RLX_DIMS(n_seq)));
   if (p->desc.is_penalised) {
@@ -342,8 +347,9 @@ static rlx_status first_packed(rlx_lm *lm) {
  * they prefer. */
 static rlx_status first_programs(rlx_lm *lm) {
   lm_program *p;
+  const lm_result whole = lm_model_facts(lm->model)->is_ranker ? LM_SCORE : LM_EMBEDDING;
   if (lm_model_facts(lm->model)->is_encoder)
-    return lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = lm->chunk, .result = LM_EMBEDDING}, &p);
+    return lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = lm->chunk, .result = whole}, &p);
   RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = 1, .result = LM_TOKEN}, &p));
   RLX_TRY(check_cache(lm));
   if (lm->chunk > 1)
@@ -489,6 +495,7 @@ rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
                        .n_sequences = lm->n_sequences,
                        .chunk = lm->chunk,
                        .is_encoder = f->is_encoder,
+                       .is_ranker = f->is_ranker,
                        .load_seconds = lm->load_seconds};
   snprintf(out->family, sizeof out->family, "%s", f->family);
   snprintf(out->name, sizeof out->name, "%s", f->name ? f->name : "");

@@ -31,6 +31,7 @@ typedef struct lm_program {
   bool is_used; /* by the call that holds the lock */
   rlx_executable *executable;
   int32_t *tokens, *position, *length;             /* inputs: [B, T], [B], [B] (NULL where T is 1) */
+  int32_t *types;                                  /* of a program of LM_SCORE: [B, T] */
   int32_t *positions, *places, *queries, *answers; /* inputs of a packed program: model.h; else NULL */
   int32_t *pages, *picks;                          /* of a step program, with positions and places */
   int32_t draw;
@@ -88,6 +89,7 @@ rlx_status lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
 rlx_status lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
                              bool (*fn)(void *user, uint32_t sequence, int32_t id), void *user, rlx_lm_stats *stats);
 rlx_status lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut);
+rlx_status lm_score(rlx_lm *lm, const rlx_lm_pair *pair, float *score, size_t *n_cut);
 rlx_status lm_measure(rlx_lm *lm, const int32_t *ids, size_t n, rlx_importance *into);
 rlx_status lm_save(rlx_lm *lm, uint32_t sequence, const char *path);
 rlx_status lm_restore(rlx_lm *lm, uint32_t sequence, const char *path);
@@ -155,6 +157,6 @@ rlx_status lm_write_seen(rlx_lm *lm, lm_program *p, uint32_t row, const lm_seque
 bool lm_is_finite(const float *v, size_t n);
 rlx_status lm_check_logits(rlx_lm *lm, uint32_t sequence, uint32_t position, const float *logits, size_t n_rows);
 rlx_status lm_fail_not_finite(rlx_lm *lm, uint32_t sequence, uint32_t position);
-rlx_status lm_fail_embedding(lm_program *p, size_t n); /* the same for the embedding that p computed from n tokens */
+rlx_status lm_fail_embedding(lm_program *p, size_t n); /* the same for an embedding or score of n tokens */
 
 #endif

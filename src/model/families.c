@@ -58,7 +58,8 @@ static rlx_status refuse_family(const char *what, const char *found, bool is_hf)
   rlx_str known = {0};
   nearest best = {.distance = strlen(found) / 3 + 1};
   for (size_t i = 0; lm_family_at(i); i++) {
-    rlx_str_add(&known, "%s%s", i ? ", " : "", lm_family_at(i)->name);
+    const bool is_repeated = i && strcmp(lm_family_at(i)->name, lm_family_at(i - 1)->name) == 0;
+    if (!is_repeated) rlx_str_add(&known, "%s%s", i ? ", " : "", lm_family_at(i)->name);
     compare_words(is_hf ? lm_family_at(i)->architectures : lm_family_at(i)->name, found, &best);
   }
   rlx_status s =
@@ -86,7 +87,7 @@ static rlx_status find_by_architecture(lm_reader *r, lm_config *c) {
     return RLX_FAIL(RLX_INVALID, "'general.architecture': expected a string without NUL");
   RLX_TRY(check_type(r));
   for (size_t i = 0; lm_family_at(i); i++)
-    if (strcmp(lm_family_at(i)->name, m.text) == 0) c->family = lm_family_at(i);
+    if (!c->family && strcmp(lm_family_at(i)->name, m.text) == 0) c->family = lm_family_at(i);
   if (!c->family) return refuse_family("general.architecture", m.text, false);
   r->prefix = c->family->name;
   if (rlx_file_meta_find(r->file, "general.name", &m) && m.kind == RLX_META_TEXT)
@@ -106,7 +107,8 @@ static rlx_status find_by_class(lm_reader *r, lm_config *c) {
     class = json_string_value(json_object_get(inner, "model_type"));
   }
   for (size_t i = 0; lm_family_at(i); i++) {
-    const char *names = lm_family_at(i)->architectures;
+    const char *names = lm_family_at(i)->architectures, *needs = lm_family_at(i)->needs;
+    if (needs && !json_is_true(json_object_get(r->json, needs))) continue;
     if ((class && leftover_has_word(names, class, strlen(class))) ||
         (!class && type && leftover_has_word(names, type, strlen(type))))
       c->family = lm_family_at(i);

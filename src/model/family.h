@@ -44,6 +44,9 @@ typedef enum lm_size {
   LM_DT_RANK,
   LM_DT_B_C, /* dt_rank + 2 state */
   LM_TYPES,
+  LM_LABELS,
+  LM_BUCKETS,    /* of distances between tokens */
+  LM_DENSE_ROWS, /* of the first product after pooling */
   LM_SIZE_COUNT
 } lm_size;
 
@@ -54,6 +57,7 @@ typedef enum lm_recipe {
   LM_PLUS_ONE,     /* the file stores w - 1 */
   LM_TRANSPOSED,   /* the file stores [in, out] */
   LM_NEG_EXP,      /* the file stores log(-w) */
+  LM_SKIP_ROWS,    /* the file has rows of padding before the first: c->skipped_rows */
   LM_GROUPED_ROWS, /* rows of q, k and v: the file has for each head of keys its queries, key and value together */
   LM_FIRST_HALF,   /* of each expert's rows: the file has gate and up of an expert in one */
   LM_SECOND_HALF,
@@ -68,6 +72,9 @@ typedef enum lm_when {
   LM_ALWAYS,
   LM_DENSE,  /* layers without experts */
   LM_EXPERT, /* layers with experts */
+  LM_LATER,  /* layers after the first */
+  LM_POOLED, /* models with products after pooling */
+  LM_RANKER, /* models with the head of a cross-encoder */
 } lm_when;
 
 /* The GGUF name (also the name of the weight in graphs), the Hugging Face name, the symbolic shape. '%' in a name
@@ -119,6 +126,9 @@ typedef enum lm_part {
   LM_OUTPUT_BIAS = 1 << 25, /* of the head */
   LM_ROUTER_BIAS = 1 << 26, /* added to the scores by which experts are selected, not to their shares */
   LM_LONG_ROPE = 1 << 27,   /* two lists of divisors of rope's frequencies, for short and for long contexts */
+  LM_RANK_DENSE = 1 << 28,  /* of the head of a cross-encoder: a product before the last, .. */
+  LM_RANK_BIAS = 1 << 29,   /* .. its bias, .. */
+  LM_RANK_NORM = 1 << 30,   /* .. and a norm after it */
 
   LM_PLAIN = LM_OUTPUT_NORM | LM_ATTENTION | LM_QKV | LM_ATTN_NORM | LM_FFN_NORM | LM_FFN | LM_GATE,
 } lm_part;
@@ -140,11 +150,13 @@ struct lm_family {
   double eps;  /* of norms, if the file has none; 0: it must */
   rlx_act act; /* if the file has none; 0: silu */
   bool is_encoder, is_recurrent;
+  bool up_first;         /* LM_JOINED_GATE: up comes before the gate */
   bool counts_experts;   /* reads how many, although the tensors of LM_MIXTURE are its own */
   bool yarn_is_exact;    /* the bounds between which yarn interpolates are no whole numbers of pairs */
   bool is_parallel;      /* attention and feed-forward read the same x, and both are added to it */
   bool stretches_base;   /* a dynamic scaling with alpha is another base of rope */
   bool norms_after_rope; /* those of heads */
+  const char *needs;     /* field of config.json that is true: of families of one class it chooses; or NULL */
   bool is_tied; /* default of the class if config.json has no field: the token embedding is the output weight */
 
   /* How files store it. Lists of names are "attn_output=self_attn.dense ..": the name of a part in tensors.c and the
@@ -157,6 +169,7 @@ struct lm_family {
   bool pairs_rows;        /* GGUF has rows of q and k in another order: LM_PAIR_ROWS */
   bool groups_rows;       /* of the joined product for q, k and v: LM_GROUPED_ROWS */
   bool halves_experts;    /* gate and up of the experts are one tensor */
+  bool skips_rows;        /* positions count from pad_token_id + 1: LM_SKIP_ROWS */
 
   void (*prepare)(lm_reader *r, lm_config *c); /* sets fallbacks before lm_read_plain; or NULL */
   void (*read)(lm_reader *r, lm_config *c);    /* reads what lm_read_plain does not; or NULL */

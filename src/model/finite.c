@@ -113,9 +113,10 @@ static place_text describe(const finding *f) {
 
 rlx_status lm_fail_embedding(lm_program *p, size_t n) {
   finding f = {0};
-  RLX_TRY_AT(run_again(p, &f), "the embedding of %zu tokens is not finite; tracing where that began", n);
-  if (!f.found) return RLX_FAIL(RLX_INVALID, "the embedding of %zu tokens is not finite", n);
-  return RLX_FAIL(RLX_INVALID, "the embedding of %zu tokens is not finite: that began in %s", n, describe(&f).v);
+  const char *what = p->desc.result == LM_SCORE ? "score" : "embedding";
+  RLX_TRY_AT(run_again(p, &f), "the %s of %zu tokens is not finite; tracing where that began", what, n);
+  if (!f.found) return RLX_FAIL(RLX_INVALID, "the %s of %zu tokens is not finite", what, n);
+  return RLX_FAIL(RLX_INVALID, "the %s of %zu tokens is not finite: that began in %s", what, n, describe(&f).v);
 }
 
 /* ---- The whole sequence ---- */

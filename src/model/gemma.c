@@ -88,3 +88,29 @@ const lm_family lm_gemma3 = {
   .prepare = prepare_gemma3,
   .read = read_gemma3,
 };
+
+/* Windows reach as far in both directions, together as far as in a decoder. */
+static void read_gemma_embedding(lm_reader *r, lm_config *c) {
+  read_gemma3(r, c);
+  lm_reader_mark_known(r, NULL, "use_bidirectional_attention");
+  lm_note_pattern(r, c, 1);
+  lm_read_pooling(r, c);
+}
+
+/* EmbeddingGemma: gemma 3 with attention in both directions, and two products after pooling. */
+static const lm_tensor embedding_tensors[] = {
+  LM_TENSOR("dense_2.weight", "2_Dense.linear.weight", {LM_DENSE_ROWS, LM_WIDTH}, .when = LM_POOLED),
+  LM_TENSOR("dense_3.weight", "3_Dense.linear.weight", {LM_WIDTH, LM_DENSE_ROWS}, .when = LM_POOLED),
+};
+const lm_family lm_gemma_embedding = {
+  .name = "gemma-embedding",
+  .architectures = "Gemma3TextModel gemma3_text",
+  .needs = "use_bidirectional_attention",
+  SHARED,
+  FOUR_NORMS,
+  .has = LM_PLAIN | LM_POST_NORMS | LM_HEAD_NORMS,
+  .is_encoder = true,
+  LM_OWN_TENSORS(embedding_tensors),
+  .prepare = prepare_gemma3,
+  .read = read_gemma_embedding,
+};

@@ -27,11 +27,21 @@ static void make_step_inputs(lm_build *b) {
   if (b->d->result == LM_LAST) b->picks = rlx_op_input(b->g, "picks", RLX_I32, RLX_DIMS(runs));
 }
 
+static void make_factors(lm_build *b) {
+  bool is_long = (int64_t)b->d->context > b->c->first_context;
+  b->factors = lm_weight_node(b, "rope_freqs.weight", 0);
+  if (!b->factors)
+    b->factors = lm_weight_node(b, is_long ? "rope_factors_long.weight" : "rope_factors_short.weight", 0);
+  if (!b->factors && b->c->rope_factors)
+    b->factors = rlx_op_constant(b->g, RLX_F32, RLX_DIMS(b->c->rotated / 2), b->c->rope_factors,
+                                 (size_t)b->c->rotated / 2 * sizeof(float));
+}
+
 static void make_inputs(lm_build *b) {
   rlx_graph *g = b->g;
   rlx_dims each = RLX_DIMS(b->d->page ? (int64_t)b->d->singles + b->d->groups : (int64_t)b->d->sequences);
   b->ids = rlx_op_input(g, "tokens", RLX_I32, RLX_DIMS(b->sequences, b->tokens));
-  bool is_encoder = b->c->family->is_encoder, is_flat = b->d->page || b->d->slots;
+  bool is_encoder = b->c->is_encoder, is_flat = b->d->page || b->d->slots;
   if (b->d->adapters) {
     int64_t n = b->d->adapters, n_rows = is_flat ? b->tokens : b->sequences;
     b->scales = rlx_op_input(g, "adapters", RLX_F32, RLX_DIMS(n_rows, n));
@@ -40,6 +50,10 @@ static void make_inputs(lm_build *b) {
   if (b->tokens > 1 || b->d->page) b->length = rlx_op_input(g, "length", RLX_I32, each);
   if (is_encoder) {
     b->seen = b->length;
+    if (b->d->result == LM_SCORE && b->m->facts.n_types > 1)
+      b->types = rlx_op_input(g, "types", RLX_I32, RLX_DIMS(b->sequences, b->tokens));
+    b->positions = rlx_op_range(g, 0, 1, b->tokens, RLX_I32);
+    make_factors(b);
     return;
   }
   b->position = rlx_op_input(g, "position", RLX_I32, each);
@@ -52,13 +66,7 @@ static void make_inputs(lm_build *b) {
     b->positions = rlx_op_reshape(g, b->position, RLX_DIMS(b->sequences, 1));
     if (b->tokens > 1) b->positions = rlx_op_add(g, b->positions, rlx_op_range(g, 0, 1, b->tokens, RLX_I32));
   }
-  bool is_long = (int64_t)b->d->context > b->c->first_context;
-  b->factors = lm_weight_node(b, "rope_freqs.weight", 0);
-  if (!b->factors)
-    b->factors = lm_weight_node(b, is_long ? "rope_factors_long.weight" : "rope_factors_short.weight", 0);
-  if (!b->factors && b->c->rope_factors)
-    b->factors = rlx_op_constant(g, RLX_F32, RLX_DIMS(b->c->rotated / 2), b->c->rope_factors,
-                                 (size_t)b->c->rotated / 2 * sizeof(float));
+  make_factors(b);
 }
 
 /* The rows of a step graph that get a result: [1, T, width] to [1, S, width]. */
@@ -88,7 +96,7 @@ static void keep_last_rows(lm_build *b, rlx_node *x, int n) {
   b->is_picked = is_step;
 }
 
-static rlx_node last_rows(lm_build *b, rlx_node x) {
+rlx_node lm_last_rows(lm_build *b, rlx_node x) {
   keep_last_rows(b, &x, 1);
   return x;
 }
@@ -96,23 +104,6 @@ static rlx_node last_rows(lm_build *b, rlx_node x) {
 void lm_keep_active_rows(lm_build *b, uint32_t layer, rlx_node *x, int n) {
   bool is_last = layer + 1 == (uint32_t)b->c->layers;
   if (is_last && (b->d->result == LM_LAST || b->d->result == LM_TOKEN)) keep_last_rows(b, x, n);
-}
-
-/* Text embeddings: the mean of the valid rows (or the first row), scaled to unit length. */
-static rlx_node pool(lm_build *b, rlx_node x) {
-  rlx_graph *g = b->g;
-  rlx_node y;
-  if (b->tokens == 1 || b->c->pooling == LM_POOL_FIRST) {
-    y = rlx_op_reshape(g, rlx_op_narrow(g, x, 1, 0, 1), RLX_DIMS(b->sequences, b->c->width));
-  } else {
-    rlx_node length = rlx_op_reshape(g, b->length, RLX_DIMS(b->sequences, 1));
-    rlx_node counts = rlx_op_lt(g, rlx_op_range(g, 0, 1, b->tokens, RLX_I32), length);
-    counts = rlx_op_reshape(g, counts, RLX_DIMS(b->sequences, b->tokens, 1));
-    x = rlx_op_where(g, counts, x, rlx_op_scalar(g, RLX_F32, 0));
-    y = rlx_op_div(g, rlx_op_reduce_sum(g, x, RLX_DIMS(1), false), rlx_op_cast(g, length, RLX_F32));
-  }
-  rlx_node norm = rlx_op_reduce_l2(g, y, RLX_DIMS(1), true);
-  return rlx_op_div(g, y, rlx_op_max(g, norm, rlx_op_scalar(g, RLX_F32, 1e-12)));
 }
 
 static rlx_node logits_of(lm_build *b, rlx_node x) {
@@ -131,7 +122,7 @@ static rlx_node draw_number(lm_build *b) {
 /* The logits, and the likeliest token of each row, so that the host need not read logits that it does not sample. */
 static void make_step_result(lm_build *b, rlx_node x) {
   rlx_op_sample_desc greedy = {RLX_OP_SAMPLE_DESC_INIT};
-  rlx_node logits = logits_of(b, b->d->result == LM_LOGITS ? x : last_rows(b, x));
+  rlx_node logits = logits_of(b, b->d->result == LM_LOGITS ? x : lm_last_rows(b, x));
   logits = rlx_op_reshape(b->g, logits, RLX_DIMS(b->tokens, b->c->vocabulary));
   rlx_graph_add_output(b->g, "logits", logits);
   rlx_graph_add_output(b->g, "token", rlx_op_sample(b->g, logits, 0, &greedy));
@@ -140,8 +131,10 @@ static void make_step_result(lm_build *b, rlx_node x) {
 static void make_result(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
   const lm_graph_desc *d = b->d;
-  if (d->result == LM_EMBEDDING) {
-    rlx_graph_add_output(g, "embedding", pool(b, x));
+  if (d->result == LM_EMBEDDING || d->result == LM_SCORE) {
+    bool is_score = d->result == LM_SCORE;
+    x = lm_norm(b, "output_norm", 0, x);
+    rlx_graph_add_output(g, is_score ? "score" : "embedding", is_score ? lm_score_of(b, x) : lm_embedding_of(b, x));
     return;
   }
   rlx_graph_add_output(g, "next", b->seen);
@@ -151,7 +144,7 @@ static void make_result(lm_build *b, rlx_node x) {
     return;
   }
   const bool has_all = d->result == LM_LOGITS || d->result == LM_LIKELIEST;
-  rlx_node logits = logits_of(b, has_all ? x : last_rows(b, x));
+  rlx_node logits = logits_of(b, has_all ? x : lm_last_rows(b, x));
   if (d->result == LM_LIKELIEST) {
     rlx_op_sample_desc greedy = {RLX_OP_SAMPLE_DESC_INIT};
     logits = rlx_op_reshape(g, logits, RLX_DIMS(b->sequences * b->tokens, b->c->vocabulary));
@@ -202,9 +195,12 @@ static rlx_status check_measuring(const lm_model *m, const lm_graph_desc *d) {
 static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
   if (d->sequences < 1 || d->tokens < 1 || d->sequences > INT32_MAX / d->tokens)
     return RLX_FAIL(RLX_INVALID, "a graph of %u sequences by %u tokens", (unsigned)d->sequences, (unsigned)d->tokens);
-  if (m->facts.is_encoder != (d->result == LM_EMBEDDING))
+  bool is_whole = d->result == LM_EMBEDDING || d->result == LM_SCORE;
+  if (m->facts.is_encoder != is_whole || (is_whole && m->facts.is_ranker != (d->result == LM_SCORE)))
     return RLX_FAIL(RLX_UNSUPPORTED, "family %s %s", m->facts.family,
-                    m->facts.is_encoder ? "embeds texts; it cannot generate" : "generates text; it cannot embed");
+                    m->facts.is_ranker    ? "gives pairs of texts a score; it cannot generate or embed"
+                    : m->facts.is_encoder ? "embeds texts; it cannot generate"
+                                          : "generates text; it cannot embed");
   bool any_rows = d->slots || d->page;
   if (d->measures) RLX_TRY(check_measuring(m, d));
   if (any_rows) RLX_TRY(d->page ? check_step(m, d) : check_packed(m, d));

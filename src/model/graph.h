@@ -18,12 +18,14 @@ typedef struct lm_build {
   rlx_node ids;                      /* i32 [B, T] */
   rlx_node position;                 /* i32 [B]; none in an encoder */
   rlx_node length;                   /* i32 [B]; none where T is 1 */
+  rlx_node types;                    /* i32 [B, T]: token types of pairs, or none */
   rlx_node positions;                /* i32 [B, T]: of each token */
   rlx_node seen;                     /* i32 [B]: length of the sequence after this step */
   rlx_node places, queries, answers; /* of a packed graph: model.h */
   rlx_node pages, picks;             /* of a step graph */
   bool is_picked;                    /* of a step graph: the rows of `picks` alone are left */
   rlx_node factors;                  /* rope factors, or none */
+  rlx_node distances;                /* biases of scores by distance [1, heads, T, T], or none yet: encode.c */
   rlx_node scales;                   /* of adapters: f32 [B, 1, n], in packed and step graphs [1, T, n]; or none */
   rlx_node last_seen;                /* state of the repetition penalty, or none: penalty.c */
   rlx_status status; /* errors outside the graph builder: a family uses a weight that the model does not have */
@@ -36,6 +38,7 @@ rlx_node lm_linear(lm_build *b, const char *name, uint32_t layer, rlx_node x);
 /* Normalises over the last axis, as the family does, plus the bias if the model has one. Without such a norm: x. */
 rlx_node lm_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x);
 rlx_node lm_activate(lm_build *b, rlx_node x); /* the configuration's activation */
+rlx_node lm_activate_by(lm_build *b, rlx_act act, rlx_node x);
 rlx_node lm_scale(lm_build *b, rlx_node x, double by);
 rlx_node lm_soft_cap(lm_build *b, rlx_node x, double cap); /* cap tanh(x / cap); cap 0: x */
 /* Rows of an embedding table as f32, whatever its type. */
@@ -45,15 +48,25 @@ rlx_node lm_rows(lm_build *b, const char *name, rlx_node ids);
 rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x);
 /* The same for q, k, v [B, T, heads, head] that are already computed: KV cache and attention. */
 rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v);
+/* encode.c: attention over the whole text, of encoders; *how has the number of keys and the scale. */
+rlx_node lm_attend_whole(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v, rlx_op_attention_desc *how);
 /* The dense feed-forward part, or the experts that the router selects for each token. */
 rlx_node lm_feed_forward(lm_build *b, uint32_t layer, rlx_node x);
 /* layer.c: the embeddings of b->ids, and a layer, of the parts that the model has. */
 rlx_node lm_embed_tokens(lm_build *b);
+/* bert.c: likewise, with token types and without a scale. */
+rlx_node lm_embed_by_tables(lm_build *b);
 rlx_node lm_layer(lm_build *b, uint32_t layer, rlx_node x);
 
 /* Call between attention and the feed-forward part with the n values that go on. In the last layer only the rows that
  * the result needs continue: all T, or one per sequence. */
 void lm_keep_active_rows(lm_build *b, uint32_t layer, rlx_node *x, int n);
+/* The last valid row of each sequence: [B, T, width] to [B, 1, width]. T is 1 from then on. */
+rlx_node lm_last_rows(lm_build *b, rlx_node x);
+
+/* pooling.c: the embeddings [B, width], or the scores [B, 1], of texts whose last layer is x [B, T, width]. */
+rlx_node lm_embedding_of(lm_build *b, rlx_node x);
+rlx_node lm_score_of(lm_build *b, rlx_node x);
 
 /* penalty.c: the logits [B, vocabulary] with the repetition penalty; then the token [B] that was drawn from them. */
 rlx_node lm_penalise(lm_build *b, rlx_node logits);

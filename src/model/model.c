@@ -17,7 +17,9 @@ static rlx_status open_model(lm_model *m) {
                         .n_vocab = (uint32_t)c->vocabulary,
                         .n_experts = (uint32_t)c->experts,
                         .context = (uint32_t)(c->max_tokens ? c->max_tokens : c->context),
-                        .is_encoder = c->family->is_encoder,
+                        .is_encoder = c->is_encoder,
+                        .is_ranker = c->labels > 0,
+                        .n_types = lm_find_weight(m, "token_types.weight") == SIZE_MAX ? 0 : (uint32_t)c->types,
                         .is_recurrent = c->family->is_recurrent};
   return RLX_OK;
 }

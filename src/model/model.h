@@ -23,7 +23,9 @@ typedef struct lm_facts {
   const char *name;
   uint32_t n_layers, width, n_heads, n_kv_heads, n_vocab, n_experts;
   uint32_t context;  /* that the model was trained for */
-  bool is_encoder;   /* no states; its result is an embedding */
+  bool is_encoder;   /* no states; its result is an embedding .. */
+  bool is_ranker;    /* .. or the score of a pair of texts */
+  uint32_t n_types;  /* token types of pairs */
   bool is_recurrent; /* has a recurrent state instead of a KV cache: tokens cannot be removed; position 0 resets it */
 } lm_facts;
 const lm_facts *lm_model_facts(const lm_model *m);
@@ -52,6 +54,7 @@ rlx_status lm_model_read_part(const lm_model *m, size_t i, size_t from, void *da
  *          sampling  f32 [4]      if is_drawn: temperature, top_k, top_p, min_p
  *          penalty   f32 scalar   if is_penalised: the repetition penalty
  *          penalty_window  f32 scalar   if is_penalised: the number of last tokens it applies to
+ *          types     i32 [B, T]   LM_SCORE, of models with several token types: the type of each token
  * States   k.N, v.N  [B, context, kv heads, head]   (recurrent families: conv.N, ssm.N)
  * Outputs  see lm_result; except for encoders also next i32 [B]: position + length
  * Rows past `length` are written into the states but masked for all valid tokens, and the next tokens overwrite them.
@@ -92,6 +95,7 @@ typedef enum lm_result {
   LM_LIKELIEST, /* token i32 [B T]: the likeliest after each token, -1 where a logit is not finite */
   LM_TOKEN,     /* token i32 [B, 1], sampled from those logits */
   LM_EMBEDDING, /* embedding f32 [B, width] of unit length; encoders only */
+  LM_SCORE,     /* score f32 [B, 1] of pairs of texts; cross-encoders only */
 } lm_result;
 typedef struct lm_graph_desc {
   uint32_t sequences, tokens; /* B, T */

@@ -26,6 +26,11 @@ static const char *const prefixes[] = {"",
                                        "model.",
                                        "transformer.",
                                        "bert.",
+                                       "roberta.",
+                                       "distilbert.",
+                                       "mpnet.",
+                                       "nomic_bert.",
+                                       "gte.",
                                        "gpt_neox.",
                                        "backbone.",
                                        "language_model.model.",
@@ -63,7 +68,6 @@ static int64_t size_of(const lm_config *c, lm_size size) {
     case LM_KV_ROWS: return c->kv_heads * c->head;
     case LM_QKV_ROWS: return (c->heads + 2 * c->kv_heads) * c->head;
     case LM_HEAD: return c->head;
-    case LM_HEADS: return c->heads;
     case LM_ROPE_PAIRS: return c->rotated / 2;
     case LM_EXPERTS: return c->experts;
     case LM_EXPERT_HIDDEN: return c->expert_hidden;
@@ -75,6 +79,10 @@ static int64_t size_of(const lm_config *c, lm_size size) {
     case LM_DT_RANK: return c->dt_rank;
     case LM_DT_B_C: return c->dt_rank + 2 * c->state;
     case LM_TYPES: return c->types;
+    case LM_LABELS: return c->labels;
+    case LM_BUCKETS: return c->buckets;
+    case LM_HEADS: return c->heads;
+    case LM_DENSE_ROWS: return c->dense;
     default: return 0;
   }
 }
@@ -93,6 +101,7 @@ static bool is_transposed(const lm_tensor *spec) {
 static rlx_dims shape_in_file(const lm_config *c, const lm_tensor *spec, bool is_stacked) {
   rlx_dims d = shape_of(c, spec);
   if (is_stacked) d = (rlx_dims){.v = {d.v[1], d.v[2]}, .n = d.n - 1};
+  if (c->is_hf && spec->recipe == LM_SKIP_ROWS) d.v[0] += c->skipped_rows;
   if (c->is_hf && is_transposed(spec) && d.n == 3) d = (rlx_dims){.v = {d.v[0], d.v[2], d.v[1]}, .n = 3};
   else if (c->is_hf && spec->recipe == LM_TRANSPOSED) d = (rlx_dims){.v = {d.v[1], d.v[0]}, .n = 2};
   if (c->is_hf && (spec->recipe == LM_EVEN_ROWS || spec->recipe == LM_ODD_ROWS)) d.v[d.n - 1] *= 2;
@@ -289,6 +298,9 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
 
 static bool is_wanted(const lm_config *c, const lm_tensor *spec, uint32_t layer) {
   if (spec->when == LM_DENSE) return !lm_has_experts(c, layer);
+  if (spec->when == LM_POOLED) return c->dense > 0;
+  if (spec->when == LM_RANKER) return c->labels > 0;
+  if (spec->when == LM_LATER) return layer > 0;
   return spec->when == LM_EXPERT ? lm_has_experts(c, layer) : true;
 }
 

@@ -104,6 +104,11 @@ static rlx_status read_paired(const lm_model *m, const lm_source *s, unsigned ch
   return status;
 }
 
+static rlx_status read_skipping(const lm_model *m, const lm_source *s, void *out) {
+  const rlx_file_tensor *t = s->from[0];
+  return rlx_file_read_tensor(m->file, t, t->bytes - s->weight.bytes, out, s->weight.bytes);
+}
+
 static rlx_status read_grouped(const lm_model *m, const lm_source *s, unsigned char *out) {
   const rlx_file_tensor *t = s->from[0];
   const size_t rows = (size_t)s->weight.shape.v[0], one = t->bytes / rows;
@@ -169,6 +174,7 @@ static rlx_status read_one(const lm_model *m, const lm_source *s, void *data) {
   if (s->is_packed) return read_packed(m, s, recipe, data);
   if (recipe == LM_PLUS_ONE || recipe == LM_NEG_EXP || s->weight.dtype != s->from[0]->dtype)
     return read_floats(m, s, recipe, data);
+  if (recipe == LM_SKIP_ROWS) return read_skipping(m, s, data);
   if (recipe == LM_TRANSPOSED || recipe == LM_EVEN_ROWS || recipe == LM_ODD_ROWS)
     return read_transposed(m, s, recipe, data);
   if (recipe == LM_PAIR_ROWS) return read_paired(m, s, data);

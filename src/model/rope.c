@@ -310,9 +310,10 @@ static void read_gguf_scaling(lm_reader *r, lm_config *c) {
 }
 
 void lm_read_rope(lm_reader *r, lm_config *c) {
-  c->theta = lm_key_number(r, "rope.freq_base", "rope_theta rotary_emb_base", c->theta > 0 ? c->theta : 10000);
+  c->theta =
+    lm_key_number(r, "rope.freq_base", "rope_theta global_rope_theta rotary_emb_base", c->theta > 0 ? c->theta : 10000);
   double part = lm_key_number(r, NULL, "partial_rotary_factor rotary_pct rope_pct", 1);
-  c->local_theta = lm_key_number(r, "rope.freq_base_swa", "rope_local_base_freq", c->local_theta);
+  c->local_theta = lm_key_number(r, "rope.freq_base_swa", "rope_local_base_freq local_rope_theta", c->local_theta);
   if (r->json) check_sets(r, c);
   if (r->json) read_hf_bases(r, c, &part);
   if (c->local_theta <= 0)

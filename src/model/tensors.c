@@ -67,6 +67,10 @@ static const row rows[] = {
   {"%.ffn_gate_inp_shexp", "%.mlp.shared_expert_gate", {LM_WIDTH}, LM_SHARED_GATE, 0, PRODUCT, LM_EXPERT},
   {"%.post_ffw_norm", "%.post_feedforward_layernorm", {LM_WIDTH}, LM_POST_NORMS, LM_NORM_BIAS, NORM, LM_ALWAYS},
   {"%.layer_output_norm", "%.output.LayerNorm", {LM_WIDTH}, LM_SUM_NORMS, LM_NORM_BIAS, NORM, LM_ALWAYS},
+
+  {"cls", "classifier.dense", {LM_WIDTH, LM_WIDTH}, LM_RANK_DENSE, LM_RANK_BIAS, TABLE, LM_RANKER},
+  {"cls.norm", "head.norm", {LM_WIDTH}, LM_RANK_NORM, 0, NORM, LM_RANKER},
+  {"cls.output", "classifier.out_proj", {LM_LABELS, LM_WIDTH}, 0, LM_RANK_DENSE, TABLE, LM_RANKER},
 };
 /* clang-format on */
 
@@ -111,6 +115,7 @@ static const char *name_in(const char *list, const row *w, const char *usual, si
 
 static lm_recipe recipe_of(const lm_family *f, const row *w, bool is_bias) {
   if (f->adds_one && w->kind == NORM) return LM_PLUS_ONE;
+  if (f->skips_rows && w->part == LM_POSITION_TABLE) return LM_SKIP_ROWS;
   if (f->pairs_rows && w->kind == ROTATED) return LM_PAIR_ROWS;
   if (f->groups_rows && strcmp(w->name, "%.attn_qkv") == 0) return LM_GROUPED_ROWS;
   if (f->halves_experts && strcmp(w->name, "%.ffn_gate_exps") == 0) return LM_FIRST_HALF;

@@ -75,9 +75,11 @@ static void add_model(rlx_str *t, struct rlx_server *s, const sv_model *m) {
     rlx_str_add_quoted(t, info.family);
     rlx_str_add(t, ",\"weights\":");
     rlx_str_add_quoted(t, info.weights);
-    rlx_str_add(t, ",\"parameters\":%llu,\"context\":%u,\"model_context\":%u,\"width\":%u,\"is_encoder\":%s",
+    rlx_str_add(t,
+                ",\"parameters\":%llu,\"context\":%u,\"model_context\":%u,\"width\":%u,\"is_encoder\":%s"
+                ",\"is_ranker\":%s",
                 (unsigned long long)info.n_parameters, (unsigned)info.context, (unsigned)info.model_context,
-                (unsigned)info.width, info.is_encoder ? "true" : "false");
+                (unsigned)info.width, info.is_encoder ? "true" : "false", info.is_ranker ? "true" : "false");
   }
   rlx_str_add_char(t, '}');
 }

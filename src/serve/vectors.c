@@ -1,5 +1,6 @@
-/* POST /v1/embeddings and /rerank: texts as vectors of unit length, and documents by the nearness of theirs to a
- * question's. The model computes one text at a time, in its thread. */
+/* POST /v1/embeddings and /rerank: texts as vectors of unit length, and documents by how well they answer a question:
+ * by a cross-encoder's score of both together, or of an encoder by the nearness of their vectors. The model computes
+ * one text at a time, in its thread. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +20,38 @@ static bool is_over(void *job) {
   return is_cancelled;
 }
 
+static rlx_status count_tokens(const sv_job *j, const json_t *text, unsigned flags, uint64_t *n_tokens) {
+  size_t n;
+  int32_t *ids;
+  RLX_TRY(rlx_tokenizer_encode(j->tokenizer, json_string_value(text), json_string_length(text), flags, &ids, &n));
+  rlx_free(ids);
+  *n_tokens += n;
+  return RLX_OK;
+}
+
 /* The vector of a text; *n_tokens counts its tokens too. */
 static rlx_status embed(sv_job *j, rlx_lm *lm, const json_t *text, float *out, uint64_t *n_tokens) {
   const rlx_watch watch = {.cancel = is_over, .user = j};
-  const char *v = json_string_value(text);
-  size_t bytes = json_string_length(text), n;
-  int32_t *ids;
-  RLX_TRY(rlx_tokenizer_encode(j->tokenizer, v, bytes, RLX_TOKENS_ADD_SPECIAL, &ids, &n));
-  rlx_free(ids);
-  *n_tokens += n;
-  return rlx_lm_embed_watched(lm, v, bytes, &watch, out, NULL);
+  RLX_TRY(count_tokens(j, text, RLX_TOKENS_ADD_SPECIAL, n_tokens));
+  return rlx_lm_embed_watched(lm, json_string_value(text), json_string_length(text), &watch, out, NULL);
+}
+
+/* The score of a text for a query, by a cross-encoder. */
+static rlx_status score(sv_job *j, rlx_lm *lm, const json_t *query, const json_t *text, double *out,
+                        uint64_t *n_tokens) {
+  const rlx_watch watch = {.cancel = is_over, .user = j};
+  const rlx_lm_pair pair = {RLX_LM_PAIR_INIT,
+                            .query = json_string_value(query),
+                            .query_bytes = json_string_length(query),
+                            .text = json_string_value(text),
+                            .text_bytes = json_string_length(text),
+                            .watch = &watch};
+  float x = 0;
+  RLX_TRY(count_tokens(j, query, 0, n_tokens));
+  RLX_TRY(count_tokens(j, text, 0, n_tokens));
+  RLX_TRY(rlx_lm_score(lm, &pair, &x, NULL));
+  *out = (double)x;
+  return RLX_OK;
 }
 
 static rlx_status begin(sv_job *j, rlx_lm *lm, size_t n_vectors, size_t *width, float **out) {
@@ -39,6 +62,9 @@ static rlx_status begin(sv_job *j, rlx_lm *lm, size_t n_vectors, size_t *width, 
   *width = info.width;
   if (!info.is_encoder)
     return RLX_FAIL(RLX_UNSUPPORTED, "model '%s' generates text: embeddings come from an encoder", j->model->name);
+  if (info.is_ranker)
+    return RLX_FAIL(RLX_UNSUPPORTED, "model '%s' ranks texts (/rerank): embeddings come from an encoder",
+                    j->model->name);
   *out = rlx_mem_alloc(n_vectors * info.width * sizeof **out);
   return *out ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "%zu vectors", n_vectors);
 }
@@ -195,28 +221,42 @@ static void write_ranking(sv_job *j, const ranked *all, size_t n, uint64_t n_tok
               (unsigned long long)n_tokens);
 }
 
-static rlx_status rank_texts(sv_job *j, rlx_lm *lm) {
-  const json_t *query = json_array_get(j->input, 0), *documents = json_array_get(j->input, 1);
-  const size_t n = json_array_size(documents);
-  uint64_t n_tokens = 0;
+static rlx_status score_by_vectors(sv_job *j, rlx_lm *lm, ranked *all, size_t n, uint64_t *n_tokens) {
+  const json_t *documents = json_array_get(j->input, 1);
   size_t width;
   float *x;
   RLX_TRY(begin(j, lm, 2, &width, &x));
-  ranked *all = rlx_mem_calloc(n, sizeof *all);
-  rlx_status status = all ? embed(j, lm, query, x, &n_tokens) : RLX_FAIL(RLX_NO_MEMORY, "%zu documents", n);
+  rlx_status status = embed(j, lm, json_array_get(j->input, 0), x, n_tokens);
   for (size_t i = 0; i < n && !status; i++) {
-    status = embed(j, lm, json_array_get(documents, i), x + width, &n_tokens);
-    double score = 0;
-    for (size_t k = 0; k < width && !status; k++) score += (double)x[k] * (double)x[width + k];
-    all[i] = (ranked){i, score};
+    status = embed(j, lm, json_array_get(documents, i), x + width, n_tokens);
+    for (size_t k = 0; k < width && !status; k++) all[i].score += (double)x[k] * (double)x[width + k];
   }
+  rlx_mem_free(x);
+  return status;
+}
+
+static rlx_status score_by_pairs(sv_job *j, rlx_lm *lm, ranked *all, size_t n, uint64_t *n_tokens) {
+  const json_t *query = json_array_get(j->input, 0), *documents = json_array_get(j->input, 1);
+  j->tokenizer = rlx_lm_tokenizer(lm);
+  for (size_t i = 0; i < n; i++) RLX_TRY(score(j, lm, query, json_array_get(documents, i), &all[i].score, n_tokens));
+  return RLX_OK;
+}
+
+static rlx_status rank_texts(sv_job *j, rlx_lm *lm) {
+  const size_t n = json_array_size(json_array_get(j->input, 1));
+  rlx_lm_info info = {RLX_LM_INFO_INIT};
+  uint64_t n_tokens = 0;
+  RLX_TRY(rlx_lm_describe(lm, &info));
+  ranked *all = rlx_mem_calloc(n, sizeof *all);
+  if (!all) return RLX_FAIL(RLX_NO_MEMORY, "%zu documents", n);
+  for (size_t i = 0; i < n; i++) all[i].index = i;
+  rlx_status status = (info.is_ranker ? score_by_pairs : score_by_vectors)(j, lm, all, n, &n_tokens);
   if (!status) {
     qsort(all, n, sizeof *all, by_score);
     write_ranking(j, all, j->n_wanted && j->n_wanted < n ? j->n_wanted : n, n_tokens);
     if (j->fresh.failed) status = RLX_FAIL(RLX_NO_MEMORY, "an answer");
   }
   rlx_mem_free(all);
-  rlx_mem_free(x);
   return status;
 }
 

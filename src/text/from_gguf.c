@@ -60,6 +60,7 @@ typedef struct reader {
   text_pair *merges;
   const text_pre *pre;
   int32_t around[2];
+  text_part parts[6];
   char kind[64];
   RLX_ARRAY(const char *) known; /* keys that were read */
   rlx_status status;             /* the first error */
@@ -232,6 +233,32 @@ static void add_around(reader *r, bool bos, int32_t first, bool eos, int32_t las
   r->d.n_after = can_add(eos, last, "a token at the end");
 }
 
+/* Two texts: FIRST A LAST B LAST as a single text, with a separator more before B if the file says so, as programs for
+ * GGUF files write them. `type`: of the second text; BERT's is 1. */
+static void add_parts(reader *r, int32_t separator, int32_t type) {
+  text_desc *d = &r->d;
+  text_part *p = r->parts;
+  size_t n = 0;
+  if (d->n_before) p[n++] = (text_part){r->around[0], 0};
+  p[n++] = (text_part){TEXT_FIRST, 0};
+  if (d->n_after) p[n++] = (text_part){r->around[1], 0};
+  if (separator >= 0) p[n++] = (text_part){separator, 0};
+  p[n++] = (text_part){TEXT_SECOND, type};
+  if (d->n_after) p[n++] = (text_part){r->around[1], type};
+  d->parts = p;
+  d->n_parts = d->n_after || separator >= 0 ? n : 0;
+}
+
+/* The token between two texts; -1: none beyond the one that ends a text. */
+static int32_t separator_or(reader *r, int32_t fallback) {
+  return id_or(r, KEY("seperator_token_id"), id_or(r, KEY("separator_token_id"), fallback));
+}
+
+static void add_parts_by_keys(reader *r) {
+  int32_t separator = separator_or(r, r->d.eos);
+  add_parts(r, flag_or(r, KEY("add_sep_token"), false) ? separator : -1, 0);
+}
+
 static void read_bos_eos(reader *r, int32_t bos, int32_t eos, int32_t unknown) {
   r->d.bos = id_or(r, KEY("bos_token_id"), bos);
   r->d.eos = id_or(r, KEY("eos_token_id"), eos);
@@ -284,6 +311,7 @@ static rlx_status read_bpe(reader *r, bool is_gemma) {
   d->ignore_merges = r->pre->ignore_merges;
   bool bos = flag_or(r, KEY("add_bos_token"), r->pre->add_bos) || is_gemma;
   add_around(r, bos, d->bos, flag_or(r, KEY("add_eos_token"), false), d->eos);
+  add_parts_by_keys(r);
   size_t n = 0;
   while (n < sizeof r->pre->patterns / sizeof *r->pre->patterns && r->pre->patterns[n]) n++;
   if (r->pre->raw) RLX_TRY(spm_spaces(d, false));
@@ -299,8 +327,9 @@ static rlx_status read_wordpiece(reader *r) {
   d->clean_up = true;
   snprintf(r->kind, sizeof r->kind, "wordpiece");
   read_bos_eos(r, id_or(r, KEY("cls_token_id"), 101), -1, 100);
-  int32_t sep = id_or(r, KEY("seperator_token_id"), id_or(r, KEY("separator_token_id"), 102));
+  int32_t sep = separator_or(r, 102);
   add_around(r, flag_or(r, KEY("add_bos_token"), true), d->bos, flag_or(r, KEY("add_sep_token"), true), sep);
+  add_parts(r, -1, 1);
   RLX_TRY(make_normals(d, 1));
   bool lower = flag_or(r, "tokenizer.ggml.normalizer.lowercase", true);
   *d->normals = (text_normal){.kind = NORMAL_BERT,
@@ -339,6 +368,7 @@ static rlx_status read_unigram(reader *r) {
   snprintf(r->kind, sizeof r->kind, "unigram");
   read_bos_eos(r, -1, 1, 2);
   add_around(r, flag_or(r, KEY("add_bos_token"), false), d->bos, flag_or(r, KEY("add_eos_token"), true), d->eos);
+  add_parts_by_keys(r);
   RLX_TRY(make_normals(d, 2));
   RLX_TRY(read_charsmap(r, &d->normals[0]));
   d->normals[d->n_normals++] =

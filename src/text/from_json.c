@@ -20,6 +20,7 @@ typedef struct reader {
   text_pair *merges;
   bool *is_there; /* per id */
   int32_t before[MAX_AROUND], after[MAX_AROUND];
+  text_part parts[MAX_AROUND];
 } reader;
 
 static text_span span_of(json_t *s) { return (text_span){json_string_value(s), json_string_length(s)}; }
@@ -298,6 +299,50 @@ static rlx_status add_around(reader *r, bool is_before, json_t *id) {
   return RLX_OK;
 }
 
+static rlx_status add_part(reader *r, int32_t id, json_int_t type) {
+  if (type < 0 || type > INT32_MAX) return RLX_FAIL(RLX_INVALID, "post_processor: a type_id is %lld", (long long)type);
+  if (r->d.n_parts == MAX_AROUND)
+    return RLX_FAIL(RLX_UNSUPPORTED, "post_processor: more than %d parts of a pair", MAX_AROUND);
+  r->parts[r->d.n_parts++] = (text_part){id, (int32_t)type};
+  return RLX_OK;
+}
+
+static rlx_status add_part_token(reader *r, json_t *id, json_int_t type) {
+  RLX_TRY(check_id(id_of(id), r->d.n_tokens, "post_processor: a token", (text_span){"", 0}));
+  return add_part(r, (int32_t)json_integer_value(id), type);
+}
+
+/* How the template writes two texts, A and B. */
+static rlx_status read_pair(reader *r, json_t *p) {
+  json_t *part, *id;
+  size_t i, k;
+  for (i = 0; (part = json_array_get(json_object_get(p, "pair"), i)); i++) {
+    json_t *token = json_object_get(part, "SpecialToken"), *text = json_object_get(part, "Sequence");
+    json_int_t type = json_integer_value(json_object_get(token ? token : text, "type_id"));
+    const char *name = text_or(token ? token : text, "id", "");
+    if (!token) {
+      if (strcmp(name, "A") != 0 && strcmp(name, "B") != 0)
+        return RLX_FAIL(RLX_UNSUPPORTED, "post_processor: part %zu of the template of a pair", i);
+      RLX_TRY(add_part(r, *name == 'B' ? TEXT_SECOND : TEXT_FIRST, type));
+      continue;
+    }
+    json_t *ids = json_object_get(json_object_get(json_object_get(p, "special_tokens"), name), "ids");
+    if (!json_is_array(ids)) return RLX_FAIL(RLX_INVALID, "post_processor: the template's '%.100s' has no ids", name);
+    for (k = 0; (id = json_array_get(ids, k)); k++) RLX_TRY(add_part_token(r, id, type));
+  }
+  return RLX_OK;
+}
+
+/* [CLS] A [SEP] B [SEP] with the types 0 and 1; of RoBERTa <s> A </s></s> B </s>, all of type 0. */
+static rlx_status read_fixed_pair(reader *r, json_t *first, json_t *separator, bool is_bert) {
+  RLX_TRY(add_part_token(r, first, 0));
+  RLX_TRY(add_part(r, TEXT_FIRST, 0));
+  RLX_TRY(add_part_token(r, separator, 0));
+  if (!is_bert) RLX_TRY(add_part_token(r, separator, 0));
+  RLX_TRY(add_part(r, TEXT_SECOND, is_bert));
+  return add_part_token(r, separator, is_bert);
+}
+
 static rlx_status read_template(reader *r, json_t *p) {
   json_t *part, *id;
   size_t i, k;
@@ -314,7 +359,7 @@ static rlx_status read_template(reader *r, json_t *p) {
     if (!json_is_array(ids)) return RLX_FAIL(RLX_INVALID, "post_processor: the template's '%.100s' has no ids", name);
     for (k = 0; (id = json_array_get(ids, k)); k++) RLX_TRY(add_around(r, is_before, id));
   }
-  return RLX_OK;
+  return read_pair(r, p);
 }
 
 static rlx_status read_post(reader *r, json_t *p, int depth) {
@@ -324,8 +369,10 @@ static rlx_status read_post(reader *r, json_t *p, int depth) {
   if (!p || json_is_null(p) || strcmp(type, "ByteLevel") == 0) return RLX_OK;
   if (strcmp(type, "TemplateProcessing") == 0) return read_template(r, p);
   if (strcmp(type, "BertProcessing") == 0 || strcmp(type, "RobertaProcessing") == 0) {
-    RLX_TRY(add_around(r, true, json_array_get(json_object_get(p, "cls"), 1)));
-    return add_around(r, false, json_array_get(json_object_get(p, "sep"), 1));
+    json_t *first = json_array_get(json_object_get(p, "cls"), 1), *last = json_array_get(json_object_get(p, "sep"), 1);
+    RLX_TRY(add_around(r, true, first));
+    RLX_TRY(add_around(r, false, last));
+    return read_fixed_pair(r, first, last, *type == 'B');
   }
   if (strcmp(type, "Sequence") != 0 || depth > 8)
     return RLX_FAIL(RLX_UNSUPPORTED,
@@ -473,6 +520,7 @@ static rlx_status read_all(reader *r, const text_json *j) {
   r->d.keep_leading_space = true;
   r->d.before = r->before;
   r->d.after = r->after;
+  r->d.parts = r->parts;
   RLX_TRY(read_tokens(r));
   RLX_TRY(text_json_normals(json_object_get(root, "normalizer"), &r->d));
   RLX_TRY(text_json_splits(json_object_get(root, "pre_tokenizer"), &r->d));

@@ -201,6 +201,12 @@ typedef struct text_token {
 typedef struct text_pair {
   text_span left, right;
 } text_pair;
+/* A part of how two texts are written as one input. */
+enum { TEXT_FIRST = -1, TEXT_SECOND = -2 };
+typedef struct text_part {
+  int32_t id;   /* a token, or one of the texts */
+  int32_t type; /* the token type of all its tokens */
+} text_part;
 typedef struct text_desc {
   text_model model;
   const char *kind; /* for messages */
@@ -214,6 +220,8 @@ typedef struct text_desc {
   int32_t bos, eos, unknown;
   const int32_t *before, *after; /* tokens added around a text */
   size_t n_before, n_after;
+  const text_part *parts; /* of a pair of texts; n_parts 0: the model knows no pairs */
+  size_t n_parts;
   const char *word_prefix, *continuing_prefix; /* WordPiece */
   size_t max_characters;                       /* max characters of a word; 0: any */
   bool keep_leading_space;                     /* when decoding */
@@ -247,6 +255,8 @@ struct rlx_tokenizer {
   double unknown_score; /* TEXT_UNIGRAM */
   int32_t *around;      /* n_before + n_after ids */
   size_t n_before, n_after;
+  text_part *parts; /* of a pair of texts */
+  size_t n_parts;
   char *word_prefix, *continuing_prefix;
   size_t max_characters;
   bool keep_leading_space, space_is_mark, clean_up;
@@ -307,6 +317,13 @@ void text_match_deinit(text_run *r);
  * content as rlx_tokenizer_encode. Ranges are in order. */
 rlx_status text_encode_around(const rlx_tokenizer *t, text_span text, const text_range *content, size_t n_content,
                               unsigned flags, int32_t **ids, size_t *n);
+/* Two texts as one input of at most `room` tokens, with the type of each token; tokens that do not fit are left out at
+ * the end of the longer text (pair.c). Free *ids with rlx_free; *types is in the same memory. */
+typedef struct text_two {
+  int32_t *ids, *types;
+  size_t n, n_cut;
+} text_two;
+rlx_status text_encode_two(const rlx_tokenizer *t, text_span first, text_span second, size_t room, text_two *out);
 /* What bytes that are not UTF-8 become in a vocabulary with neither byte tokens nor U+FFFD: "the unknown token", or
  * "nothing". NULL: they are represented, or the normal form removes them (BERT). */
 rlx_status text_broken_become(const rlx_tokenizer *t, const char **out);

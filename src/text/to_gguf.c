@@ -5,6 +5,7 @@
  *   byte-level BPE      "gpt2", with the name of the pattern in pre
  *   BPE with <0x..>     "llama": merges become scores, earlier ones higher
  *   WordPiece           "bert": U+2581 before tokens that start a word, nothing before others
+ *   Unigram             "t5": words apart, U+2581 before each, with the compiled table of the normal form
  * Embedding rows without a token are named [PAD7] and marked unused. */
 #include <jansson.h>
 #include <stdio.h>
@@ -23,7 +24,8 @@ typedef struct converter {
   rlx_tokenizer *t;
   size_t n; /* number of tokens in the GGUF */
   const char *model, *pre;
-  bool prefix; /* a blank is prepended to a text */
+  bool prefix;          /* a blank is prepended to a text */
+  const text_part *sep; /* a token between two texts beside that which ends one; NULL: none */
   rlx_str names;
   rlx_meta *list;
 } converter;
@@ -39,6 +41,7 @@ static int kind_of(const converter *c, size_t i) {
   if (is_hole(c, i)) return 5;
   unsigned flags = c->t->vocab.flags[i];
   text_span s = text_spelling(&c->t->vocab, (uint32_t)i);
+  if (c->t->model == TEXT_UNIGRAM && (int32_t)i == c->t->unknown) return 2;
   if (c->t->model == TEXT_BPE && !c->t->byte_level) {
     if ((int32_t)i == c->t->unknown) return 2;
     if (s.n == 6 && memcmp(s.p, "<0x", 3) == 0 && s.p[5] == '>') return 6;
@@ -186,13 +189,68 @@ static rlx_status name_words(converter *c) {
                   type_of(normal), c->t->n_before, c->t->n_after);
 }
 
-static rlx_status name_model(converter *c) {
+static const text_normal *charsmap_of(const rlx_tokenizer *t) {
+  return t->n_normals == 1 && t->normals[0].kind == NORMAL_CHARSMAP ? &t->normals[0] : NULL;
+}
+
+/* In a GGUF only blanks separate words. Here every white space does, which is the same if the table turns it into
+ * blanks. */
+static rlx_status check_blanks(const converter *c) {
+  rlx_str out = {0};
+  rlx_status s = text_normalize(charsmap_of(c->t), (text_span){"\t\n", 2}, &out);
+  bool are_blanks = !s && out.n == 2 && memcmp(out.v, "  ", 2) == 0;
+  rlx_str_deinit(&out);
+  if (s || are_blanks) return s;
+  return RLX_FAIL(RLX_UNSUPPORTED, "white space that the normal form does not turn into blanks");
+}
+
+static rlx_status name_unigram(converter *c) {
+  json_t *step = json_object_get(c->tables.root, "pre_tokenizer"), *list = json_object_get(step, "pretokenizers");
+  json_t *marks = json_array_get(list, 1);
+  const char *scheme = json_string_value(json_object_get(marks, "prepend_scheme"));
+  bool is_usual = json_array_size(list) == 2 && strcmp(type_of(json_array_get(list, 0)), "WhitespaceSplit") == 0 &&
+                  strcmp(type_of(marks), "Metaspace") == 0 && c->t->space_is_mark &&
+                  (scheme ? strcmp(scheme, "always") == 0 : !is_false(marks, "add_prefix_space"));
+  c->model = "t5";
+  c->pre = "default";
+  c->prefix = true;
+  if (!is_usual || !charsmap_of(c->t) || c->t->byte_fallback)
+    return RLX_FAIL(RLX_UNSUPPORTED, "Unigram with other steps than a compiled table, WhitespaceSplit and Metaspace");
+  return check_blanks(c);
+}
+
+/* Two texts are written as in a GGUF (from_gguf.c): what begins a text, A, what ends it, perhaps a token more, B, what
+ * ends it. A tokenizer for which that is not so knows no pairs in a GGUF, or is none of a cross-encoder. */
+static rlx_status name_pair(converter *c) {
+  const rlx_tokenizer *t = c->t;
+  const text_part *p = t->parts;
+  const size_t n = t->n_parts, before = t->n_before, after = t->n_after;
+  if (before > 1 || after > 1)
+    return RLX_FAIL(RLX_UNSUPPORTED, "%zu tokens before and %zu after a text", before, after);
+  const size_t second = n > after + 1 ? n - after - 1 : 0, between = second > before + 1 ? second - before - 1 : 0;
+  if (!n || !after) return RLX_OK;
+  bool is_usual = second && p[before].id == TEXT_FIRST && p[second].id == TEXT_SECOND && between >= 1 && between <= 2 &&
+                  p[before + 1].id == t->around[before] && p[n - 1].id == t->around[before];
+  bool is_bert = t->model == TEXT_WORDPIECE;
+  if (is_bert) is_usual &= between == 1 && p[before].type == 0 && p[second].type == 1;
+  if (!is_usual) return RLX_FAIL(RLX_UNSUPPORTED, "pairs of texts that are written in another order");
+  if (between == 2) c->sep = &p[before + 2];
+  return RLX_OK;
+}
+
+static rlx_status name_kind(converter *c) {
   if (c->t->vocab.n > c->n)
     return RLX_FAIL(RLX_UNSUPPORTED, "%u tokens for an embedding of %zu rows", c->t->vocab.n, c->n);
   if (c->t->model == TEXT_BPE && c->t->byte_level) return name_bytes(c);
   if (c->t->model == TEXT_BPE && c->t->byte_fallback) return name_marks(c);
   if (c->t->model == TEXT_WORDPIECE) return name_words(c);
+  if (c->t->model == TEXT_UNIGRAM) return name_unigram(c);
   return RLX_FAIL(RLX_UNSUPPORTED, "a model of the kind '%s'", c->t->kind);
+}
+
+static rlx_status name_model(converter *c) {
+  RLX_TRY(name_kind(c));
+  return name_pair(c);
 }
 
 /* ---- Tables -------------------------------------------------------------------------------------------------- */
@@ -256,6 +314,24 @@ static rlx_status put_scores(converter *c) {
   return put_list(c, KEY("scores"), c->n);
 }
 
+static rlx_status put_own_scores(converter *c) {
+  for (size_t i = 0; i < c->n; i++)
+    c->list[i] = (rlx_meta){
+      .type = "f32", .kind = RLX_META_FLOAT, .number = i < c->t->vocab.n ? text_score(&c->t->vocab, (uint32_t)i) : 0};
+  return put_list(c, KEY("scores"), c->n);
+}
+
+static rlx_status put_charsmap(converter *c) {
+  const text_normal *table = charsmap_of(c->t);
+  rlx_meta *list = rlx_mem_calloc(table->to_bytes, sizeof *list);
+  if (!list) return RLX_FAIL(RLX_NO_MEMORY, "a table of %zu bytes", table->to_bytes);
+  for (size_t i = 0; i < table->to_bytes; i++)
+    list[i] = (rlx_meta){.type = "u8", .kind = RLX_META_INT, .integer = (unsigned char)table->to[i]};
+  rlx_mem_free(c->list);
+  c->list = list;
+  return put_list(c, KEY("precompiled_charsmap"), table->to_bytes);
+}
+
 static rlx_status put_merges(converter *c) {
   json_text merge;
   size_t i = 0, n = json_element_count(c->tables.merges);
@@ -308,8 +384,8 @@ static rlx_status put_template(converter *c) {
 static rlx_status put_facts(converter *c) {
   const rlx_tokenizer *t = c->t;
   bool is_bert = t->model == TEXT_WORDPIECE;
-  RLX_TRY(put_id(c, KEY("bos_token_id"), is_bert ? t->around[0] : t->bos));
-  RLX_TRY(put_id(c, KEY("eos_token_id"), is_bert ? t->around[1] : t->eos));
+  RLX_TRY(put_id(c, KEY("bos_token_id"), t->n_before ? t->around[0] : t->bos));
+  RLX_TRY(put_id(c, KEY("eos_token_id"), t->n_after ? t->around[t->n_before] : t->eos));
   RLX_TRY(put_id(c, KEY("unknown_token_id"), t->unknown));
   RLX_TRY(put_id(c, KEY("padding_token_id"), named(c, "pad_token")));
   if (is_bert) {
@@ -322,7 +398,10 @@ static rlx_status put_facts(converter *c) {
     RLX_TRY(put_flag(c, KEY("add_bos_token"), t->n_before > 0));
     RLX_TRY(put_flag(c, KEY("add_eos_token"), t->n_after > 0));
   }
-  if (t->model == TEXT_BPE && !t->byte_level) RLX_TRY(put_flag(c, KEY("add_space_prefix"), c->prefix));
+  if (c->sep) RLX_TRY(put_flag(c, KEY("add_sep_token"), true));
+  if (c->sep) RLX_TRY(put_id(c, KEY("seperator_token_id"), c->sep->id));
+  if (!t->byte_level && !is_bert) RLX_TRY(put_flag(c, KEY("add_space_prefix"), c->prefix));
+  if (t->model == TEXT_UNIGRAM) RLX_TRY(put_flag(c, KEY("remove_extra_whitespaces"), true));
   return put_template(c);
 }
 
@@ -334,7 +413,9 @@ static rlx_status write_all(converter *c) {
   RLX_TRY(put_text(c, KEY("pre"), c->pre));
   RLX_TRY(put_tokens(c));
   if (c->t->model == TEXT_BPE && !c->t->byte_level) RLX_TRY(put_scores(c));
+  if (c->t->model == TEXT_UNIGRAM) RLX_TRY(put_own_scores(c));
   RLX_TRY(put_kinds(c));
+  if (c->t->model == TEXT_UNIGRAM) RLX_TRY(put_charsmap(c));
   if (c->t->byte_level) RLX_TRY(put_merges(c));
   return put_facts(c);
 }

@@ -212,6 +212,21 @@ static rlx_status fill_around(rlx_tokenizer *t, const text_desc *d) {
   return RLX_OK;
 }
 
+/* Templates that do not have each text once are not of models for pairs: such a tokenizer knows none. */
+static rlx_status fill_parts(rlx_tokenizer *t, const text_desc *d) {
+  size_t n_first = 0, n_second = 0;
+  t->parts = rlx_mem_calloc(d->n_parts + 1, sizeof *t->parts);
+  if (!t->parts) return RLX_FAIL(RLX_NO_MEMORY, "tokenizer");
+  for (size_t i = 0; i < d->n_parts; i++) {
+    t->parts[i] = d->parts[i];
+    n_first += t->parts[i].id == TEXT_FIRST;
+    n_second += t->parts[i].id == TEXT_SECOND;
+    RLX_TRY(check_id(t, "separating", t->parts[i].id, TEXT_SECOND));
+  }
+  if (n_first == 1 && n_second == 1) t->n_parts = d->n_parts;
+  return RLX_OK;
+}
+
 static rlx_status fill(rlx_tokenizer *t, const text_desc *d) {
   if (t->n_splits > TEXT_MAX_SPLITS)
     return RLX_FAIL(RLX_UNSUPPORTED, "%zu steps that cut text: at most %d", t->n_splits, TEXT_MAX_SPLITS);
@@ -220,6 +235,7 @@ static rlx_status fill(rlx_tokenizer *t, const text_desc *d) {
   RLX_TRY(check_id(t, "EOS", d->eos, -1));
   RLX_TRY(check_id(t, "unknown", d->unknown, -1));
   RLX_TRY(fill_around(t, d));
+  RLX_TRY(fill_parts(t, d));
   RLX_TRY(copy_text(d->word_prefix, &t->word_prefix));
   RLX_TRY(copy_text(d->continuing_prefix, &t->continuing_prefix));
   RLX_TRY(fill_merges(t, d));
@@ -291,6 +307,7 @@ void rlx_tokenizer_destroy(rlx_tokenizer *t) {
   text_tree_deinit(&t->raw_specials);
   text_tree_deinit(&t->normal_specials);
   rlx_mem_free(t->around);
+  rlx_mem_free(t->parts);
   rlx_mem_free(t->word_prefix);
   rlx_mem_free(t->continuing_prefix);
   grammar_vocab_release(t->grammar_vocab);

@@ -18,6 +18,7 @@ import time
 from cli import ROOT, RLX, SECONDS, Skip, check, equal, fails, main, rlx, rlx_json, test, write
 from gguf_file import tiny_adapter
 from lm_packages import packages
+from lm_pairs import BERT, encoder
 from lm_server import EXACT, SHAKESPEARE, Server, fetched, need_server, tiny_chat
 
 CHAT, TEXT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses"
@@ -179,10 +180,10 @@ def tokens_models_and_health():
 
 @test
 def vectors():
-    encoder = fetched("minilm")
-    with Server(f"minilm={encoder}", SHAKESPEARE) as s:
+    minilm = fetched("minilm")
+    with Server(f"minilm={minilm}", SHAKESPEARE) as s:
         texts = ["a b c", "the cat", ""]
-        told = [rlx_json("embed", encoder, text)["embeddings"][0] for text in texts[:2]]
+        told = [rlx_json("embed", minilm, text)["embeddings"][0] for text in texts[:2]]
         data = s.post("/v1/embeddings", {"input": texts[:2]}).json
         for row, expected in zip(data["data"], told):
             check(max(abs(a - b) for a, b in zip(row["embedding"], expected)) < 1e-6, "embeddings differ from rlx embed")
@@ -205,6 +206,22 @@ def vectors():
         client = openai.OpenAI(base_url=s.address + "/v1", api_key="none", max_retries=0, timeout=SECONDS)
         rows = client.embeddings.create(model="minilm", input=texts[:2]).data
         check(max(abs(a - b) for a, b in zip(rows[1].embedding, told[1])) < 1e-6, "through OpenAI's client")
+
+
+@test
+def pairs():
+    encoder("bert_rank", "ranker", BERT)
+    texts = ["w5 w6", "w7", "w8 w9 w10"]
+    told = rlx_json("rerank", "ranker", "--query", "w3 w4", *texts)["results"]
+    with Server("ranker=ranker") as s:
+        for path in ("/rerank", "/v1/rerank"):
+            found = s.post(path, {"query": "w3 w4", "documents": texts, "return_documents": True}).json
+            equal([r["index"] for r in found["results"]], [r["index"] for r in told])
+            for a, b in zip(found["results"], told):
+                check(abs(a["relevance_score"] - b["score"]) < 1e-6 and a["document"]["text"] == b["text"], (a, b))
+        equal(found["usage"]["prompt_tokens"], 12, "the tokens of both texts of each pair")
+        s.refuses("/v1/embeddings", {"input": "w3"}, 400, "ranks texts")
+        s.refuses("/rerank", {"query": "w3", "documents": ["w4 " * 60]}, 400, "context")
 
 
 @test

@@ -12,12 +12,13 @@
 #include "model/model.h"
 
 static const char *const names[] = {
-  "llama",   "mistral",        "mixtral",      "qwen2",      "qwen3",          "qwen3moe",          "gemma2",
-  "gemma3",  "gpt2",           "mamba",        "bert",       "qwen3moe_mixed", "qwen2moe",          "gemma",
-  "phi2",    "phi3",           "phi3_long",    "phi3_short", "granite",        "granitemoe",        "olmo2",
-  "olmo3",   "olmoe",          "smollm3",      "starcoder2", "stablelm",       "stablelm_parallel", "gptneox",
-  "cohere",  "cohere2",        "glm4",         "exaone4",    "ernie4_5",       "seed_oss",          "hunyuan",
-  "gpt_oss", "gpt_oss_packed", "ernie4_5_moe", "glm4moe",    "dots1",          "minimax_m2",        "ministral3"};
+  "llama",   "mistral",        "mixtral",      "qwen2",        "qwen3",          "qwen3moe",          "gemma2",
+  "gemma3",  "gpt2",           "mamba",        "bert",         "qwen3moe_mixed", "qwen2moe",          "gemma",
+  "phi2",    "phi3",           "phi3_long",    "phi3_short",   "granite",        "granitemoe",        "olmo2",
+  "olmo3",   "olmoe",          "smollm3",      "starcoder2",   "stablelm",       "stablelm_parallel", "gptneox",
+  "cohere",  "cohere2",        "glm4",         "exaone4",      "ernie4_5",       "seed_oss",          "hunyuan",
+  "gpt_oss", "gpt_oss_packed", "ernie4_5_moe", "glm4moe",      "dots1",          "minimax_m2",        "ministral3",
+  "mpnet",   "modernbert",     "roberta_rank", "gemma3_embed", "nomicbert"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
 static char folder[96], config[128], tensors[128];
@@ -77,8 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   lm_fuzz_put(config, data + 1, bytes - 1);
   if (rlx_file_open(folder, NULL, &f)) return 0;
   if (!lm_model_open(f, &m)) {
-    bool is_encoder = lm_model_facts(m)->is_encoder;
-    build(m, is_encoder ? LM_EMBEDDING : LM_LOGITS, 4);
+    const bool is_encoder = lm_model_facts(m)->is_encoder;
+    const lm_result whole = lm_model_facts(m)->is_ranker ? LM_SCORE : LM_EMBEDDING;
+    build(m, is_encoder ? whole : LM_LOGITS, is_encoder ? 7 : 4);
     if (!is_encoder) build(m, LM_TOKEN, 1);
     read_weights(m);
   }

@@ -191,14 +191,15 @@ static rlx_status check_run(const lm_golden *g, const lm_model *m, double tolera
                      .tokens = TOKENS,
                      .context = TOKENS,
                      .result = is_encoder ? LM_EMBEDDING : LM_LOGITS};
-  const rlx_tensor *want = is_encoder ? &g->embedding : &g->logits;
+  const rlx_tensor *want = is_encoder ? &g->result : &g->logits;
   int32_t position = 0, length = TOKENS;
   lm_step step = {g->tokens.data,
                   is_encoder ? NULL : &position,
                   is_encoder ? g->lengths.data : &length,
                   is_encoder ? "embedding" : "logits",
                   got,
-                  want->bytes};
+                  want->bytes,
+                  NULL};
   lm_world w;
   rlx_executable *e = NULL;
   rlx_status s = lm_world_open(m, "cpu", &w);

@@ -29,7 +29,7 @@ static const char *result_name(lm_result r) { return r == LM_TOKEN ? "token" : r
 
 static rlx_status feed(feeder *f, const int32_t *tokens, const int32_t *position, const int32_t *length, void *out,
                        size_t bytes) {
-  lm_step step = {tokens, position, length, result_name(f->desc.result), out, bytes};
+  lm_step step = {tokens, position, length, result_name(f->desc.result), out, bytes, NULL};
   return lm_step_run(f->program, &f->desc, &step);
 }
 
@@ -62,8 +62,8 @@ static rlx_status check_reference(const lm_golden *g) {
   int32_t position = 0, length = TOKENS;
   rlx_evaluator *e;
   rlx_status s = lm_evaluator_open(g->model, &d, &e);
-  lm_step step = {g->tokens.data, &position, &length,
-                  "logits",       got,       (size_t)g->logits.shape.v[1] * TOKENS * sizeof(float)};
+  lm_step step = {
+    g->tokens.data, &position, &length, "logits", got, (size_t)g->logits.shape.v[1] * TOKENS * sizeof(float), NULL};
   if (!s) s = lm_step_evaluate(e, &d, &step);
   if (!s) s = expect(g, 0, TOKENS, got, "reference");
   rlx_evaluator_destroy(e);
@@ -245,7 +245,8 @@ static rlx_status check_draws(const lm_golden *g, lm_world *w) {
     s = rlx_executable_write(e, "draw", &t);
     rlx_tensor how = {RLX_F32, RLX_DIMS(4), {(float[]){5, 0, 1, 0}}, 4 * sizeof(float)};
     if (!s) s = rlx_executable_write(e, "sampling", &how);
-    if (!s) s = lm_step_run(e, &d, &(lm_step){g->tokens.data, &position, &length, "token", &token[i], sizeof *token});
+    if (!s)
+      s = lm_step_run(e, &d, &(lm_step){g->tokens.data, &position, &length, "token", &token[i], sizeof *token, NULL});
     if (!s && i % 2 && token[i] != token[i - 1]) s = rlx_fail(RLX_INVALID, "draw %d gave two tokens", (int)draw);
     n_other += i > 0 && !s && token[i] != token[0];
   }
@@ -259,42 +260,6 @@ TEST(tokens_are_drawn) {
   rlx_status s = lm_golden_open("llama", &g);
   if (!s) s = lm_world_open(g.model, "cpu", &w);
   if (!s) s = check_draws(&g, &w);
-  lm_world_deinit(&w);
-  lm_golden_deinit(&g);
-  CHECK_OK(s);
-}
-
-/* ---- Encoders ---- */
-
-/* Both texts at once, the second filled up with tokens that do not count; then it alone, in a graph of its size. */
-static rlx_status check_encoder(const lm_golden *g, lm_world *w) {
-  lm_graph_desc both = {.sequences = 2, .tokens = TOKENS, .result = LM_EMBEDDING}, alone = both;
-  const float *want = g->embedding.data;
-  const int32_t *tokens = g->tokens.data, *lengths = g->lengths.data;
-  size_t width = (size_t)g->embedding.shape.v[1];
-  rlx_executable *e = NULL, *one = NULL;
-  alone.sequences = 1;
-  alone.tokens = (uint32_t)lengths[1];
-  rlx_status s = lm_world_compile(w, &both, &e);
-  if (!s) s = lm_step_run(e, &both, &(lm_step){tokens, NULL, lengths, "embedding", got, 2 * width * sizeof(float)});
-  if (!s && lm_difference(got, want, 2 * width) > TOLERANCE)
-    s = rlx_fail(RLX_INVALID, "two texts: embeddings differ by %g", lm_difference(got, want, 2 * width));
-  if (!s) s = lm_world_compile(w, &alone, &one);
-  lm_step step = {tokens + TOKENS, NULL, lengths + 1, "embedding", got, width * sizeof(float)};
-  if (!s) s = lm_step_run(one, &alone, &step);
-  if (!s && lm_difference(got, want + width, width) > TOLERANCE)
-    s = rlx_fail(RLX_INVALID, "one text: the embedding differs by %g", lm_difference(got, want + width, width));
-  rlx_executable_destroy(e);
-  rlx_executable_destroy(one);
-  return s;
-}
-
-TEST(bert) {
-  lm_golden g;
-  lm_world w = {.model = NULL};
-  rlx_status s = lm_golden_open("bert", &g);
-  if (!s) s = lm_world_open(g.model, "cpu", &w);
-  if (!s) s = check_encoder(&g, &w);
   lm_world_deinit(&w);
   lm_golden_deinit(&g);
   CHECK_OK(s);

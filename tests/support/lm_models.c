@@ -23,8 +23,10 @@ rlx_status lm_golden_open(const char *name, lm_golden *out) {
   RLX_TRY_AT(lm_model_open(out->file, &out->model), "%s", name);
   RLX_TRY(read_golden(name, "tokens", &out->tokens));
   if (lm_model_facts(out->model)->is_encoder) {
+    bool is_ranker = lm_model_facts(out->model)->is_ranker;
     RLX_TRY(read_golden(name, "lengths", &out->lengths));
-    return read_golden(name, "embedding", &out->embedding);
+    if (is_ranker) RLX_TRY(read_golden(name, "types", &out->types));
+    return read_golden(name, is_ranker ? "score" : "embedding", &out->result);
   }
   RLX_TRY(read_golden(name, "logits", &out->logits));
   return read_golden(name, "greedy", &out->greedy);
@@ -37,7 +39,8 @@ void lm_golden_deinit(lm_golden *g) {
   rlx_free(g->logits.data);
   rlx_free(g->greedy.data);
   rlx_free(g->lengths.data);
-  rlx_free(g->embedding.data);
+  rlx_free(g->types.data);
+  rlx_free(g->result.data);
   *g = (lm_golden){.file = NULL};
 }
 
@@ -94,7 +97,7 @@ rlx_status lm_world_compile(lm_world *w, const lm_graph_desc *d, rlx_executable 
   rlx_graph *g;
   RLX_TRY(lm_graph_build(w->model, d, &g));
   rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .weights = w->weights, .states = w->states,
-                                 .switches = RLX_SWITCH_EXACT};
+                                 .switches = RLX_SWITCH_EXACT | w->switches};
   rlx_status s = rlx_compile(w->session, g, &options, out);
   rlx_graph_destroy(g);
   return s;
@@ -111,11 +114,12 @@ static size_t list_inputs(const lm_graph_desc *d, const lm_step *s, rlx_named_te
   in[0] = input("tokens", all, s->tokens, one * d->tokens);
   if (s->position) in[n++] = input("position", each, s->position, one);
   if (s->length) in[n++] = input("length", each, s->length, one);
+  if (s->types) in[n++] = input("types", all, s->types, one * d->tokens);
   return n;
 }
 
 rlx_status lm_step_run(rlx_executable *e, const lm_graph_desc *d, const lm_step *s) {
-  rlx_named_tensor in[3], out = {s->result, {.data = s->out, .bytes = s->bytes}};
+  rlx_named_tensor in[4], out = {s->result, {.data = s->out, .bytes = s->bytes}};
   size_t n = list_inputs(d, s, in);
   out.tensor.dtype = d->result == LM_TOKEN || d->result == LM_NONE ? RLX_I32 : RLX_F32;
   return rlx_run(e, in, n, &out, 1);
@@ -137,7 +141,7 @@ rlx_status lm_evaluator_open(const lm_model *m, const lm_graph_desc *d, rlx_eval
 }
 
 rlx_status lm_step_evaluate(rlx_evaluator *e, const lm_graph_desc *d, const lm_step *s) {
-  rlx_named_tensor in[3];
+  rlx_named_tensor in[4];
   rlx_tensor view;
   size_t n = list_inputs(d, s, in);
   for (size_t i = 0; i < n; i++) RLX_TRY(rlx_evaluator_set(e, in[i].name, &in[i].tensor));

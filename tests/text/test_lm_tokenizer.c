@@ -443,6 +443,54 @@ TEST(failing_allocations) {
   CHECK_OK(alloc_sweep(make_and_use, (void *)words));
 }
 
+/* ---- Pairs ---- */
+
+/* A letter a token; the template has each text once, with types, or each as RoBERTa writes it. */
+#define LETTERS                                                                                                         \
+  "\"pre_tokenizer\":{\"type\":\"Whitespace\"},\"decoder\":{\"type\":\"WordPiece\"},\"model\":{\"type\":\"WordPiece\"," \
+  "\"unk_token\":\"[U]\",\"vocab\":{\"[U]\":0,\"[C]\":1,\"[S]\":2,\"a\":3,\"b\":4,\"c\":5}}}"
+#define PART(NAME, TYPE) "{\"SpecialToken\":{\"id\":\"" NAME "\",\"type_id\":" TYPE "}}"
+#define TEXT(NAME, TYPE) "{\"Sequence\":{\"id\":\"" NAME "\",\"type_id\":" TYPE "}}"
+static const char by_template[] =
+  "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[],\"pair\":[" PART("[C]", "0") "," TEXT("A", "0") "," PART(
+    "[S]",
+    "0") "," TEXT("B",
+                  "1") "," PART("[S]",
+                                "1") "],\"special_tokens\":{\"[C]\":{\"ids\":[1]},\"[S]\":{\"ids\":[2]}}}," LETTERS;
+static const char by_roberta[] =
+  "{\"post_processor\":{\"type\":\"RobertaProcessing\",\"cls\":[\"[C]\",1],\"sep\":[\"[S]\",2]}," LETTERS;
+
+static rlx_status same_pair(const char *json, const char *first, const char *second, size_t room, const int32_t *want,
+                            size_t n_want, size_t first_of_type_1) {
+  rlx_tokenizer *t;
+  text_two two = {0};
+  rlx_status s = from(json, &t);
+  if (!s) s = text_encode_two(t, (text_span){first, strlen(first)}, (text_span){second, strlen(second)}, room, &two);
+  if (!s && (two.n != n_want || memcmp(two.ids, want, n_want * sizeof *want) != 0))
+    s = rlx_fail(RLX_INVALID, "%zu other tokens", two.n);
+  for (size_t i = 0; i < two.n && !s; i++)
+    if (two.types[i] != (i >= first_of_type_1)) s = rlx_fail(RLX_INVALID, "token %zu has the type %d", i, two.types[i]);
+  rlx_free(two.ids);
+  rlx_tokenizer_destroy(t);
+  return s;
+}
+
+TEST(pairs_of_texts) {
+  CHECK_OK(same_pair(by_template, "a b", "c", 16, IDS(1, 3, 4, 2, 5, 2), 4));
+  CHECK_OK(same_pair(by_template, "", "", 16, IDS(1, 2, 2), 2));
+  CHECK_OK(same_pair(by_roberta, "a b", "c", 16, IDS(1, 3, 4, 2, 2, 5, 2), 16));
+  CHECK_OK(same_pair(by_template, "a a a a", "b", 6, IDS(1, 3, 3, 2, 4, 2), 4));           /* the longer one is cut */
+  CHECK_OK(same_pair(by_template, "a a a a", "b b b", 8, IDS(1, 3, 3, 3, 2, 4, 4, 2), 5)); /* both, to half each */
+  CHECK_OK(same_pair(by_template, "a a a", "b b b", 8, IDS(1, 3, 3, 2, 4, 4, 4, 2), 4));
+  CHECK(same_pair(by_template, "a", "b", 3, NULL, 0, 0) == RLX_INVALID);
+  CHECK_OK(same_pair(by_template, "a", "b", 4, IDS(1, 2, 4, 2), 2));
+  CHECK(same_pair(byte_level, "a", "b", 16, NULL, 0, 0) == RLX_UNSUPPORTED);
+}
+
+static rlx_status make_pair(void *user) { return same_pair(user, "a b", "c", 16, IDS(1, 3, 4, 2, 5, 2), 4); }
+
+TEST(pairs_without_memory) { CHECK_OK(alloc_sweep(make_pair, (void *)by_template)); }
+
 static rlx_status make_spm(void *user) {
   rlx_tokenizer *t = NULL;
   (void)user;
