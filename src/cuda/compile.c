@@ -97,8 +97,8 @@ static bool read_cached(const char *path, uint64_t key, image *out) {
   *out = (image){0};
   if (!rlx_cache_read(path, MAX_CODE_BYTES, &out->data, &bytes)) return false;
   if (bytes > sizeof h) memcpy(&h, out->data, sizeof h);
-  if (bytes > sizeof h && memcmp(h.magic, magic, sizeof magic) == 0 && h.key == key &&
-      h.bytes == bytes - sizeof h && h.checksum == rlx_hash_bytes(0, out->data + sizeof h, bytes - sizeof h)) {
+  if (bytes > sizeof h && memcmp(h.magic, magic, sizeof magic) == 0 && h.key == key && h.bytes == bytes - sizeof h &&
+      h.checksum == rlx_hash_bytes(0, out->data + sizeof h, bytes - sizeof h)) {
     out->code = out->data + sizeof h;
     out->bytes = bytes - sizeof h;
     return true;
