@@ -86,7 +86,7 @@ def wrong_usage():
                            ("--top-p", ("2", "nan")), ("-n", ("-1", "x")), ("--chunk", ("0",)), ("--top-k", ("-1",))):
         for value in values:
             fails("generate", "m.gguf", "-p", "a", option, value, says=option, code=2)
-    fails("generate", "m.gguf", "-p", "a", "--cache", "i8", says="f32 or f16")
+    fails("generate", "m.gguf", "-p", "a", "--cache", "i8", says="f32, f16, q8_0 or q4_0")
     fails("generate", "m.gguf", "-p", "a", "--device", "none", says="none")
     fails("generate", "none.gguf", "-p", "a", *ON_CPU, says="none.gguf")
     fails("generate", "m.gguf", "-f", "none.txt", *ON_CPU, says="none.txt")

@@ -28,7 +28,9 @@ TEST(reshape_cancels_what_both_sides_have) {
     {"x: f32[0,6]", "reshape(%x) {shape=[0,5]}", "f32[0,5]", NULL},
     {"x: f32[0,6]", "reshape(%x) {shape=[0,-1]}", "f32[0,6]", NULL},
     {"x: f32[2]", "reshape(%x) {shape=[9223372036854775807,9223372036854775807,-1]}", NULL, "too many to count"},
-    {"param x: q4_0[2,32]", "reshape(%x) {shape=[64]}", NULL, "does not take q4_0"},
+    {"param x: q4_0[2,32]", "reshape(%x) {shape=[64]}", NULL, "keeps its last axis"},
+    {"param x: q4_0[2,3,32]", "reshape(%x) {shape=[6,32]}", "q4_0[6,32]", NULL},
+    {"param x: q5_0[2,32]", "reshape(%x) {shape=[1,2,32]}", NULL, "only q8_0 and q4_0 are reshaped"},
   };
   CHECK_RULES(rules);
 }
