@@ -132,37 +132,16 @@ TEST(encoders) {
   for (size_t i = 0; i < N_CASES; i++) CHECK_OK(check_case(i, "cpu"));
 }
 
-TEST(encoders_on_vulkan) {
-  for (size_t i = 0; i < N_CASES; i++) {
-    rlx_status s = check_case(i, "vulkan");
-    if (s == RLX_NOT_FOUND) SKIP(rlx_message());
-    CHECK_OK(s);
+#define ON(device)                                 \
+  TEST(encoders_on_##device) {                     \
+    for (size_t i = 0; i < N_CASES; i++) {         \
+      rlx_status s = check_case(i, #device);       \
+      if (s == RLX_NOT_FOUND) SKIP(rlx_message()); \
+      CHECK_OK(s);                                 \
+    }                                              \
   }
-}
-
-/* CUDA's programs too have no node on the host: compiled, for the device that is there. */
-static rlx_status check_native(size_t at, const char *device) {
-  lm_golden g;
-  lm_world w = {.model = NULL};
-  rlx_executable *e = NULL;
-  rlx_status s = lm_golden_open(cases[at].name, &g);
-  lm_graph_desc d = {.sequences = 2, .tokens = TOKENS, .result = result_of(&g)};
-  if (!s) s = lm_world_open(g.model, device, &w);
-  w.switches = RLX_SWITCH_FORBID_HOST;
-  if (!s) s = lm_world_compile(&w, &d, &e);
-  rlx_executable_destroy(e);
-  lm_world_deinit(&w);
-  lm_golden_deinit(&g);
-  return s;
-}
-
-TEST(encoders_are_native_on_cuda) {
-  for (size_t i = 0; i < N_CASES; i++) {
-    rlx_status s = check_native(i, "cuda");
-    if (s == RLX_NOT_FOUND) SKIP(rlx_message());
-    CHECK_OK(s);
-  }
-}
+ON(vulkan)
+ON(cuda)
 
 static rlx_status build_graph(void *user) {
   const lm_golden *g = user;

@@ -211,23 +211,32 @@ static rlx_status check_family(const char *name) {
   TEST(name) { CHECK_OK(check_family(#name)); }
 DECODERS(ONE)
 
-/* A GPU driver computes the same: in one chunk, and token by token. */
-TEST(families_on_vulkan) {
-#define NAME(name) #name,
-  static const char *const names[] = {DECODERS(NAME)};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    lm_golden g;
-    lm_world w = {.model = NULL};
-    rlx_status s = lm_golden_open(names[i], &g), opened = s ? s : lm_world_open(g.model, "vulkan", &w);
-    if (!s && !opened) s = check_whole(&g, &w);
-    if (!s && !opened) s = check_single(&g, &w);
-    if (!s) s = opened;
-    lm_world_deinit(&w);
-    lm_golden_deinit(&g);
-    if (opened == RLX_NOT_FOUND) SKIP(rlx_message());
-    CHECK_OK(s);
-  }
+/* GPUs compute the same: in one chunk, and token by token. RLX_NOT_FOUND: there is none. */
+static rlx_status check_on(const char *name, const char *device) {
+  lm_golden g;
+  lm_world w = {.model = NULL};
+  rlx_status s = lm_golden_open(name, &g);
+  if (!s) s = lm_world_open(g.model, device, &w);
+  if (!s) s = check_whole(&g, &w);
+  if (!s) s = check_single(&g, &w);
+  lm_world_deinit(&w);
+  lm_golden_deinit(&g);
+  return s == RLX_NOT_FOUND ? s : s ? rlx_fail_frame(s, "%s", name) : RLX_OK;
 }
+
+#define NAME(name) #name,
+static const char *const decoders[] = {DECODERS(NAME)};
+
+#define ON(device)                                                    \
+  TEST(families_on_##device) {                                        \
+    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++) { \
+      rlx_status s = check_on(decoders[i], #device);                  \
+      if (s == RLX_NOT_FOUND) SKIP(rlx_message());                    \
+      CHECK_OK(s);                                                    \
+    }                                                                 \
+  }
+ON(vulkan)
+ON(cuda)
 
 /* ---- Drawing ---- */
 
