@@ -42,7 +42,9 @@ def threads_where_the_page_is_isolated():
     plain = drive("threads", page=["--plain"])
     check("threads" not in plain["wasm"] and plain["used"] == [1, 1], f"without isolation: {plain}")
     check("one thread: the page is not cross-origin isolated" in plain["note"], f"the note: {plain['note']}")
-    check(told["texts"][0] == plain["texts"][0], "the text without threads")
+    # Relaxed SIMD rounds otherwise, and a part of the builds may be there: RLX_TEST_ALL=1 makes all of them.
+    if ("relaxed" in told["wasm"]) == ("relaxed" in plain["wasm"]):
+        check(told["texts"][0] == plain["texts"][0], "the text without threads")
 
 
 @test
