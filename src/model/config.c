@@ -407,7 +407,8 @@ static void read_layer_types(lm_reader *r, lm_config *c, const json_t *types) {
 
 /* Whether layer i has a window, where all but one of `every` have. */
 static bool has_window(int64_t i, int64_t every) {
-  return every == 1 || (every < 0 ? i % -every != 0 : (i + 1) % every != 0);
+  const int64_t group = every < 0 ? -every : every;
+  return every == 1 || (group > 0 && (every < 0 ? i : i + 1) % group != 0);
 }
 
 /* GGUF: which layers have a window, one by one, or which one of how many has none. */
