@@ -217,7 +217,7 @@ static rlx_node attend_step(lm_build *b, rlx_node q, rlx_node k, rlx_node v, con
   return n == 1 ? parts[0] : rlx_op_concat(b->g, parts, (uint32_t)n, 1);
 }
 
-static rlx_node join_heads(lm_build *b, rlx_node y) {
+rlx_node lm_join_heads(lm_build *b, rlx_node y) {
   return rlx_op_reshape(b->g, y, RLX_DIMS(b->sequences, b->tokens, b->c->heads * b->c->head));
 }
 
@@ -234,8 +234,8 @@ rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node
   k = write_cache(b, "k", layer, k);
   v = write_cache(b, "v", layer, v);
   if (b->pages) return attend_step(b, q, k, v, &how);
-  if (!b->queries) return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
-  return join_heads(b, from_slots(b, rlx_op_attention(b->g, to_slots(b, q), k, v, &how)));
+  if (!b->queries) return lm_join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
+  return lm_join_heads(b, from_slots(b, rlx_op_attention(b->g, to_slots(b, q), k, v, &how)));
 }
 
 typedef struct qkv {

@@ -12,10 +12,6 @@
 
 #define HIDDEN (-1e9f) /* added to a score that must not count */
 
-static rlx_node join_heads(lm_build *b, rlx_node y) {
-  return rlx_op_reshape(b->g, y, RLX_DIMS(b->sequences, b->tokens, b->c->heads * b->c->head));
-}
-
 /* ---- Windows in both directions ---- */
 
 typedef struct blocks {
@@ -120,5 +116,5 @@ rlx_node lm_attend_whole(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rl
   if (how->causal && is_local) how->window = c->window;
   if (is_local && !c->is_causal && c->window / 2 + 1 < b->tokens) return attend_near(b, q, k, v, how);
   if (c->buckets) how->bias = distances(b);
-  return join_heads(b, rlx_op_attention(b->g, q, k, v, how));
+  return lm_join_heads(b, rlx_op_attention(b->g, q, k, v, how));
 }

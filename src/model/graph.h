@@ -48,6 +48,7 @@ rlx_node lm_rows(lm_build *b, const char *name, rlx_node ids);
 rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x);
 /* The same for q, k, v [B, T, heads, head] that are already computed: KV cache and attention. */
 rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v);
+rlx_node lm_join_heads(lm_build *b, rlx_node y); /* [.., heads, head] to [B, T, heads * head] */
 /* encode.c: attention over the whole text, of encoders; *how has the number of keys and the scale. */
 rlx_node lm_attend_whole(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v, rlx_op_attention_desc *how);
 /* The dense feed-forward part, or the experts that the router selects for each token. */

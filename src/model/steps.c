@@ -266,8 +266,7 @@ rlx_status lm_requests_compute(rlx_lm *lm, lm_program **out) {
   struct lm_requests *q = lm->requests;
   step s;
   *out = NULL;
-  for (size_t i = 0; i < q->running.n; i++) q->running.v[i]->step_tokens = 0;
-  for (size_t i = 0; i < q->running.n; i++) q->running.v[i]->n_guess = 0;
+  for (size_t i = 0; i < q->running.n; i++) q->running.v[i]->step_tokens = q->running.v[i]->n_guess = 0;
   const uint64_t begin = rlx_now_ns();
   RLX_TRY(plan_step(lm, &s));
   const uint64_t planned = rlx_now_ns();

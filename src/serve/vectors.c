@@ -47,7 +47,6 @@ static rlx_status score(sv_job *j, rlx_lm *lm, const json_t *query, const json_t
                             .text_bytes = json_string_length(text),
                             .watch = &watch};
   float x = 0;
-  RLX_TRY(count_tokens(j, query, 0, n_tokens));
   RLX_TRY(count_tokens(j, text, 0, n_tokens));
   RLX_TRY(rlx_lm_score(lm, &pair, &x, NULL));
   *out = (double)x;
@@ -237,7 +236,10 @@ static rlx_status score_by_vectors(sv_job *j, rlx_lm *lm, ranked *all, size_t n,
 
 static rlx_status score_by_pairs(sv_job *j, rlx_lm *lm, ranked *all, size_t n, uint64_t *n_tokens) {
   const json_t *query = json_array_get(j->input, 0), *documents = json_array_get(j->input, 1);
+  uint64_t of_query = 0; /* which each pair has */
   j->tokenizer = rlx_lm_tokenizer(lm);
+  RLX_TRY(count_tokens(j, query, 0, &of_query));
+  *n_tokens += n * of_query;
   for (size_t i = 0; i < n; i++) RLX_TRY(score(j, lm, query, json_array_get(documents, i), &all[i].score, n_tokens));
   return RLX_OK;
 }
